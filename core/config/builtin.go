@@ -32,7 +32,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
-		Access: s.tracker, Apply: c.params().Calls.Seams.Apply, Results: s.state,
+		Access: s.tracker, Apply: c.applyPatch, Results: s.state,
 	}, file.InDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range bound.tools {

@@ -50,7 +50,7 @@ func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 	o := checkpoints.Options{
 		Store: checkpoint.Options{
 			Dir: filepath.Join(sh.tmp, checkpointsFolder), MaxFile: p.checkpointing.maxFile, MaxTotal: p.checkpointing.maxTotal,
-			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.Seams.checkpoint,
+			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.checkpoint,
 		},
 		MaxStore: p.checkpointing.maxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.Get,
 		Running: sh.processes.running, Session: c.SessionID, Talking: p.checkpointing.talking,

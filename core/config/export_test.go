@@ -30,7 +30,7 @@ func (p *Parameters) SetPlaces(allowed, excluded map[string]Place) {
 }
 
 // OnReload sets a function that is called after each reload by WatchSettings.
-func (p *Parameters) OnReload(f func()) { p.Calls.Seams.reload = f }
+func (p *Parameters) OnReload(f func()) { p.Calls.reload = f }
 
 // OnCheckpoint sets a function that is called at each step of keeping files.
-func (p *Parameters) OnCheckpoint(f func(checkpoint.Step) error) { p.Calls.Seams.checkpoint = f }
+func (p *Parameters) OnCheckpoint(f func(checkpoint.Step) error) { p.Calls.checkpoint = f }

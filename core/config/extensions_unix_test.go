@@ -75,14 +75,6 @@ func realServers(env config.MCPEnvironment) mcp.Dialer {
 	return mcpclient.New(mcpclient.Options{Dir: env.Dir, Logger: env.Logger})
 }
 
-func hasTool(t *testing.T, s *configtest.Session, name string) bool {
-	t.Helper()
-	r, err := s.ToolRegistry()
-	require.NoError(t, err)
-	_, err = r.Lookup(name)
-	return err == nil
-}
-
 // contributes checks that all parts of the library are present, or none.
 func contributes(t *testing.T, s *configtest.Session, wanted bool) {
 	t.Helper()

@@ -14,7 +14,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
@@ -222,25 +221,36 @@ func killSwitchAtStart(p *Parameters) bool {
 type killSwitch struct {
 	parent *killSwitch   // nil for a Config made by New
 	turns  *atomic.Int64 // of the family
-	own    atomic.Pointer[filestate.KillSwitch]
+	own    atomic.Pointer[switched]
 }
 
 func (h *killSwitch) set(disabled bool) {
-	p := filestate.KillSwitch{Disabled: disabled, Turn: h.position().Turn}
+	_, turn := h.position()
 	if disabled {
-		p.Turn = h.turns.Add(1)
+		turn = h.turns.Add(1)
 	}
-	h.own.Store(&p)
+	h.own.Store(&switched{disabled, turn})
+}
+
+// switched is one setting of a kill switch, with the number of the latest disabling.
+type switched struct {
+	disabled bool
+	turn     int64
 }
 
 // position returns the current state.
-func (h *killSwitch) position() filestate.KillSwitch {
+func (h *killSwitch) position() (disabled bool, turn int64) {
 	for ; h != nil; h = h.parent {
 		if p := h.own.Load(); p != nil {
-			return *p
+			return p.disabled, p.turn
 		}
 	}
-	return filestate.KillSwitch{}
+	return false, 0
+}
+
+func (h *killSwitch) isDisabled() bool {
+	disabled, _ := h.position()
+	return disabled
 }
 
 // Keys under which changes are announced.
@@ -338,7 +348,7 @@ func (c *Config) SetFileReadCacheDisabled(disabled bool) { c.setKillSwitch(disab
 // setKillSwitch sets the kill switch. origin is the path of a file, or "" for a call.
 func (c *Config) setKillSwitch(disabled bool, origin string) {
 	c.mu.Lock()
-	changed := c.killSwitch.position().Disabled != disabled
+	changed := c.killSwitch.isDisabled() != disabled
 	c.killSwitch.set(disabled)
 	c.killSwitchCalled = c.killSwitchCalled || origin == ""
 	if changed || origin != "" {
@@ -352,4 +362,4 @@ func (c *Config) setKillSwitch(disabled bool, origin string) {
 }
 
 // FileReadCacheDisabled reports whether the file-read cache is off.
-func (c *Config) FileReadCacheDisabled() bool { return c.killSwitch.position().Disabled }
+func (c *Config) FileReadCacheDisabled() bool { return c.killSwitch.isDisabled() }

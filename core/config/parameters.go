@@ -16,11 +16,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
-	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
-	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -231,7 +229,15 @@ type Calls struct {
 	After  []scheduler.After
 	// Observe observes each call, including those of derived Configs.
 	Observe []scheduler.Observe
-	Seams   Seams // for tests; zero: none
+	// Seam is called by tests at the named moments of a call, on its goroutine; nil:
+	// it is not called. They are those of [filestate.Options.Hook], of
+	// [mutation.Window], "commit:" with a [commit.Step], and "apply" before a patch is
+	// applied. Only the last two return its error, and fail with it as by a failing
+	// disk; they pass no path. Derived Configs share it.
+	Seam func(at string, p workspace.Path) error
+
+	reload     func()                      // called after each reload caused by WatchSettings, on a goroutine of its own; nil: none
+	checkpoint func(checkpoint.Step) error // called at each step of keeping files; its error acts like a failing disk; nil: none
 }
 
 // complete validates the parameters, sets defaults that need no settings, and
@@ -332,23 +338,10 @@ type Services struct {
 	Processes *process.Service
 }
 
-// Seams are the points at which a test intervenes in a session. Each is called on
-// the goroutine of the tool call, unless documented otherwise, and a nil one is
-// not called. Derived Configs share their parent's.
-type Seams struct {
-	// Read is called at the named moments of a read.
-	Read func(filestate.Window, workspace.Path)
-	// Mutation is called at the named moments of a change.
-	Mutation func(mutation.Window, workspace.Path)
-	// Commit is called at each step of a commit; its error ends the commit there,
-	// like a failing disk.
-	Commit func(commit.Step) error
-	// reload is called after each reload caused by WatchSettings, including the
-	// initial one, on a goroutine of its own.
-	reload func()
-	// checkpoint is called at each step of keeping files; its error acts like a
-	// failing disk.
-	checkpoint func(checkpoint.Step) error
-	// Apply replaces patch.ApplyStrict.
-	Apply patch.Applier
+// at calls the Seam, if there is one.
+func (c *Calls) at(moment string, p workspace.Path) error {
+	if c.Seam == nil {
+		return nil
+	}
+	return c.Seam(moment, p)
 }

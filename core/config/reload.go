@@ -181,7 +181,7 @@ func (c *Config) reload(ctx context.Context) {
 	if err := c.Settings().Reload(ctx); err != nil && ctx.Err() == nil {
 		c.given.Environment.Logger.Debug("settings", slog.Any("error", err)) // a mistake in a file is one of the problems by now
 	}
-	if c.given.Calls.Seams.reload != nil {
-		c.given.Calls.Seams.reload()
+	if c.given.Calls.reload != nil {
+		c.given.Calls.reload()
 	}
 }

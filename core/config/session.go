@@ -96,11 +96,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Bases:       &sh.bases,
 		RequireSeen: c.params().Session.RequireSeen,
 		NoSession:   c.params().Session.NoSession,
-		Hook:        c.params().Calls.Seams.Read,
+		Hook:        func(at string, p workspace.Path) { _ = c.given.Calls.at(at, p) },
 	})
 	s.mutation = mutation.New(mutation.Options{
 		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Environment.Logger,
-		Hook: c.params().Calls.Seams.Mutation,
+		Hook: func(w mutation.Window, p workspace.Path) { _ = c.given.Calls.at(string(w), p) },
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Policy.Trust != trust.Untrusted { // an untrusted project's instruction files are not read

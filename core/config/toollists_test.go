@@ -138,3 +138,11 @@ func TestListsNotUnderstood(t *testing.T) {
 		require.Equal(t, policy.Allow, explained(t, s.Config, "read_file", `{"file_path":"a"}`).Decision, text)
 	}
 }
+
+func hasTool(t *testing.T, s *configtest.Session, name string) bool {
+	t.Helper()
+	r, err := s.ToolRegistry()
+	require.NoError(t, err)
+	_, err = r.Lookup(name)
+	return err == nil
+}

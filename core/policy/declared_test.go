@@ -3,6 +3,8 @@ package policy_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -97,4 +99,15 @@ func TestSetDirectories(t *testing.T) {
 		}
 	}
 	asksAlways(t, nil, []string{"ls ~+/x", `ls "$PWD"`, "cd a && ls", "pushd a; ls; popd; ls", "ls ~/x"})
+}
+
+// noRm returns an engine whose only rule denies rm, so that yolo mode allows all
+// else.
+func noRm(t *testing.T) *policy.Engine {
+	t.Helper()
+	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{
+		Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser, Source: "test",
+	}}})
+	require.NoError(t, err)
+	return e
 }

@@ -14,17 +14,6 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// noRm returns an engine whose only rule denies rm, so that yolo mode allows all
-// else.
-func noRm(t *testing.T) *policy.Engine {
-	t.Helper()
-	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{
-		Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser, Source: "test",
-	}}})
-	require.NoError(t, err)
-	return e
-}
-
 // sweep runs many short lines in bash at once, each in a shell of its own. In
 // each, NN stands for the argument that rm receives.
 type sweep struct {

@@ -17,7 +17,7 @@ import (
 // memory, nothing on disk. Beyond that the least recently used state is dropped, and a change based
 // on it is shown with the whole content. A BaseStore is safe for concurrent use.
 type BaseStore struct {
-	Max int64 // bytes kept; 0 means 64 MiB. Set before first use.
+	max int64 // bytes kept; 0 means 64 MiB. Set before first use.
 
 	mu     sync.Mutex
 	states map[string]*list.Element // of *baseState, by hash
@@ -39,7 +39,7 @@ func (b *baseState) size() int64 { return int64(cap(b.data)) + baseOverhead }
 
 // put stores data, which must not be changed any more and has the hash sha.
 func (b *BaseStore) put(sha string, data []byte) {
-	limit := b.Max
+	limit := b.max
 	if limit <= 0 {
 		limit = defaultBaseBytes
 	}

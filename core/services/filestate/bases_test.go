@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // ST-01: beyond the limit the least recently used bytes are dropped, each content is stored once,
 // and nothing is allocated before the first.
 func TestBaseStore(t *testing.T) {
-	b := &BaseStore{Max: 3*(100+baseOverhead) + 50}
+	b := &BaseStore{max: 3*(100+baseOverhead) + 50}
 	require.Nil(t, b.states)
 	data := func(i int) []byte { return []byte(strings.Repeat(fmt.Sprint(i), 100))[:100:100] }
 	has := func(i int) bool { _, ok := b.get(fmt.Sprint(i)); return ok }
@@ -110,7 +111,7 @@ func TestBasesThatAreNotKept(t *testing.T) {
 
 // A conversation can name as many hashes as files.
 func TestGivenHashesAreBounded(t *testing.T) {
-	c := &FileReadCache{Max: 10}
+	c := &FileReadCache{max: 10}
 	for i := range 100 {
 		c.give(fmt.Sprint(i))
 		require.True(t, c.gave(fmt.Sprint(i)))
@@ -120,7 +121,7 @@ func TestGivenHashesAreBounded(t *testing.T) {
 
 // ST-06: without the bytes of the base the whole content is shown.
 func TestShowSinceABaseThatIsGone(t *testing.T) {
-	store := &BaseStore{Max: 5000}
+	store := &BaseStore{max: 5000}
 	f := newFixture(t, func(o *Options) { o.Bases, o.Limits.ChangedRegionsAbove = store, 10 })
 	text := strings.Repeat("a line of it\n", 100)
 	p := f.write("a", text)
@@ -128,10 +129,10 @@ func TestShowSinceABaseThatIsGone(t *testing.T) {
 	known := f.Known(p)
 	require.Equal(t, Known{Sum([]byte(text)), 1}, known)
 	f.write("a", text+"more\n")
-	diff := func(base, now string) []ChangedRegion {
+	diff := func(base, now string) []patch.Region {
 		require.Equal(t, text, base)
 		require.Equal(t, text+"more\n", now)
-		return []ChangedRegion{{Lines: [2]int{101, 101}, BaseLines: [2]int{101, 100}, Content: "more\n"}}
+		return []patch.Region{{Lines: [2]int{101, 101}, BaseLines: [2]int{101, 100}, Content: "more\n"}}
 	}
 	st := f.ShowSince(t.Context(), p, f.snap("a"), known, diff)
 	require.Nil(t, st.Content)

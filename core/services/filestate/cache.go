@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/services/textfile"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -13,7 +14,7 @@ import (
 // for concurrent use. Its zero value keeps 10,000 entries; beyond that the least recently used is
 // dropped, which only costs another read.
 type FileReadCache struct {
-	Max int // entries kept; 0 means 10,000. Set before first use.
+	max int // entries kept; 0 means 10,000. Set before first use.
 
 	mu      sync.Mutex
 	entries map[fileKey]*list.Element // of *record
@@ -77,26 +78,32 @@ func (c *FileReadCache) ByPath(path string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Reading describes one read for [FileReadCache.RecordRead].
-type Reading struct {
-	Info       workspace.Info // from the descriptor that the bytes were read from
-	Local      bool           // on a file system with trustworthy times
-	SHA256     string         // of all bytes; "" if they were not all read or are not text
-	At         time.Time      // just before the bytes were read
-	First, End int            // lines shown, 0-based, half-open
-	TotalLines int
-	Full       bool // this read showed the whole content
-	Cacheable  bool // text that survives decoding and encoding, read without interference
-	Torn       bool // the file changed during the read, so Info does not belong to the bytes
-	NonText    bool
-	Unshowable bool // a line was truncated
+// reading describes one read.
+type reading struct {
+	info       workspace.Info // from the descriptor that the bytes were read from
+	local      bool           // on a file system with trustworthy times
+	sha        string         // of all bytes; "" if they were not all read or are not text
+	at         time.Time      // just before the bytes were read
+	first, end int            // lines shown, 0-based, half-open
+	totalLines int
+	full       bool // this read showed the whole content
+	cacheable  bool // text that survives decoding and encoding, read without interference
+	torn       bool // the file changed during the read, so info does not belong to the bytes
+	nonText    bool
+	unshowable bool // a line was truncated
 }
 
-// RecordRead records that a read showed content under version, 0 for none, and returns the
+// RecordRead records that the conversation was shown the whole text of snap under version, 0 for
+// none, and returns the resulting entry.
+func (c *FileReadCache) RecordRead(path string, snap *Snapshot, version int64) Entry {
+	return c.recordRead(path, snap.whole(textfile.Lines(textfile.Decode(snap.Data).Text)), version)
+}
+
+// recordRead records that a read showed content under version, 0 for none, and returns the
 // resulting entry. If the content is unchanged, a later partial read never clears a flag that is
 // set. If the content has changed, flags and coverage are those of this read. Contents are compared
 // by hash if both have one, otherwise by the fingerprint.
-func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry {
+func (c *FileReadCache) recordRead(path string, rd reading, version int64) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.meet(path, rd)
@@ -105,21 +112,21 @@ func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry
 	return r.Entry
 }
 
-// foresee returns the entry that RecordRead would return for read if the pending reads of the same
+// foresee returns the entry that recordRead would return for read if the pending reads of the same
 // file had been recorded before it. It records nothing.
 func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	path, rd := read.path.String(), read.reading
 	var e Entry
-	if r := c.identify(path, rd.Info, rd.SHA256); r != nil {
+	if r := c.identify(path, rd.info, rd.sha); r != nil {
 		e = r.Entry
-	} else if r := c.findPath(path); r != nil && rd.SHA256 != "" && r.SHA256 == rd.SHA256 {
+	} else if r := c.findPath(path); r != nil && rd.sha != "" && r.SHA256 == rd.sha {
 		e = r.Entry
 	}
-	key := keyOf(path, rd.Info)
+	key := keyOf(path, rd.info)
 	for _, h := range held {
-		if keyOf(h.path.String(), h.reading.Info) == key {
+		if keyOf(h.path.String(), h.reading.info) == key {
 			e.meet(h.reading)
 			e.show(h.reading, h.version, c.seq+1)
 		}
@@ -132,7 +139,8 @@ func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 // Track records the hash of the bytes that a tracker observed in the file at path. It does not
 // count as a read: it sets no flag and enables no placeholder. Flags that belong to other bytes are
 // cleared.
-func (c *FileReadCache) Track(path string, rd Reading) {
+func (c *FileReadCache) Track(path string, snap *Snapshot) {
+	rd := snap.whole(0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.meet(path, rd)
@@ -171,7 +179,7 @@ func (c *FileReadCache) recordUnseenWrite(path string, info workspace.Info, sha 
 	return c.write(path, info, sha, lines, at).Entry
 }
 
-// knowWrite marks as known the bytes of a write for which RecordUnseenWrite has returned e. It has
+// knowWrite marks as known the bytes of a write for which recordUnseenWrite has returned e. It has
 // no effect if the file has changed since.
 func (c *FileReadCache) knowWrite(path string, e Entry, version int64) {
 	c.mu.Lock()
@@ -304,10 +312,10 @@ func (c *FileReadCache) findPath(path string) *record {
 }
 
 func (c *FileReadCache) limit() int {
-	if c.Max <= 0 {
+	if c.max <= 0 {
 		return defaultCacheSize
 	}
-	return c.Max
+	return c.max
 }
 
 // insert adds a record; the one that had its key releases it. The caller links a path to it.
@@ -342,11 +350,11 @@ func (c *FileReadCache) identify(path string, info workspace.Info, sha string) *
 
 // meet returns the record of the file that was read, linked to path and updated with its stat data
 // and hash. State that belongs to different content is cleared.
-func (c *FileReadCache) meet(path string, rd Reading) *record {
-	key := keyOf(path, rd.Info)
-	r := c.identify(path, rd.Info, rd.SHA256)
+func (c *FileReadCache) meet(path string, rd reading) *record {
+	key := keyOf(path, rd.info)
+	r := c.identify(path, rd.info, rd.sha)
 	if r == nil {
-		r = c.adopt(path, key, rd.SHA256)
+		r = c.adopt(path, key, rd.sha)
 	}
 	if r == nil {
 		r = c.insert(key)

@@ -21,17 +21,17 @@ func infoAt(ino uint64, size int64) workspace.Info {
 	return workspace.Info{Dev: 1, Ino: ino, Size: size, Nlink: 1, MtimeNS: at, CtimeNS: at}
 }
 
-func reading(info workspace.Info, content string) Reading {
-	return Reading{
-		Info: info, Local: true, At: noon, SHA256: Sum([]byte(content)),
-		End: 1, TotalLines: 1, Full: true, Cacheable: true,
+func fullReading(info workspace.Info, content string) reading {
+	return reading{
+		info: info, local: true, at: noon, sha: Sum([]byte(content)),
+		end: 1, totalLines: 1, full: true, cacheable: true,
 	}
 }
 
 // firstHalf is a reading of the first of two lines.
-func firstHalf(info workspace.Info, content string) Reading {
-	rd := reading(info, content)
-	rd.End, rd.TotalLines, rd.Full = 1, 2, false
+func firstHalf(info workspace.Info, content string) reading {
+	rd := fullReading(info, content)
+	rd.end, rd.totalLines, rd.full = 1, 2, false
 	return rd
 }
 
@@ -54,7 +54,7 @@ func TestCheckVerdicts(t *testing.T) {
 			var c FileReadCache
 			verdict, _ := c.Check("/f", known)
 			require.Equal(t, VerdictUnknown, verdict)
-			c.RecordRead("/f", reading(known, "x"), 1)
+			c.recordRead("/f", fullReading(known, "x"), 1)
 			info := known
 			tt.change(&info)
 			verdict, _ = c.Check("/f", info)
@@ -67,7 +67,7 @@ func TestCheckVerdicts(t *testing.T) {
 func TestEntryAfterRead(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
-	got := c.RecordRead("/f", reading(info, "x"), 7)
+	got := c.recordRead("/f", fullReading(info, "x"), 7)
 	require.Equal(t, fileKey{dev: 1, ino: 5}, got.key)
 	require.Equal(t, fingerprint{size: 10, mtimeNS: info.MtimeNS, ctimeNS: info.CtimeNS}, got.fingerprint)
 	require.Equal(t, Sum([]byte("x")), got.SHA256)
@@ -83,8 +83,8 @@ func TestEntryAfterRead(t *testing.T) {
 // TE-06: isolation between files
 func TestFilesAreKeptApart(t *testing.T) {
 	var c FileReadCache
-	c.RecordRead("/a", reading(infoAt(1, 10), "a"), 1)
-	c.RecordRead("/b", firstHalf(infoAt(2, 20), "b"), 2)
+	c.recordRead("/a", fullReading(infoAt(1, 10), "a"), 1)
+	c.recordRead("/b", firstHalf(infoAt(2, 20), "b"), 2)
 	a, _ := c.ByPath("/a")
 	b, _ := c.ByPath("/b")
 	require.True(t, a.qualifying())
@@ -99,10 +99,10 @@ func TestFilesAreKeptApart(t *testing.T) {
 func TestPathKeysKeepFilesApart(t *testing.T) {
 	var c FileReadCache
 	info := workspace.Info{Size: 3, MtimeNS: 1}
-	c.RecordRead("/a", reading(info, "a"), 1)
+	c.recordRead("/a", fullReading(info, "a"), 1)
 	verdict, _ := c.Check("/b", info)
 	require.Equal(t, VerdictUnknown, verdict)
-	c.RecordRead("/b", reading(info, "b"), 2)
+	c.recordRead("/b", fullReading(info, "b"), 2)
 	require.Equal(t, 2, c.Len())
 	verdict, e := c.Check("/a", info)
 	require.Equal(t, VerdictFresh, verdict)
@@ -113,13 +113,13 @@ func TestPathKeysKeepFilesApart(t *testing.T) {
 // RC-08, TE-06: sticky flags both ways
 func TestFlagsAreNotLoweredWhileContentIsTheSame(t *testing.T) {
 	info := infoAt(5, 10)
-	lossy := reading(info, "x")
-	lossy.Cacheable = false
-	for name, lesser := range map[string]Reading{"partial": firstHalf(info, "x"), "not cacheable": lossy, "no hash": {Info: info, At: noon, Local: true}} {
+	lossy := fullReading(info, "x")
+	lossy.cacheable = false
+	for name, lesser := range map[string]reading{"partial": firstHalf(info, "x"), "not cacheable": lossy, "no hash": {info: info, at: noon, local: true}} {
 		t.Run(name, func(t *testing.T) {
 			var c FileReadCache
-			c.RecordRead("/f", reading(info, "x"), 1)
-			e := c.RecordRead("/f", lesser, 2)
+			c.recordRead("/f", fullReading(info, "x"), 1)
+			e := c.recordRead("/f", lesser, 2)
 			require.True(t, e.LastReadWasFull)
 			require.True(t, e.LastReadCacheable)
 			require.True(t, e.qualifying())
@@ -128,10 +128,10 @@ func TestFlagsAreNotLoweredWhileContentIsTheSame(t *testing.T) {
 	}
 	// A touched file still has the same content: the hash decides.
 	var c FileReadCache
-	c.RecordRead("/f", reading(info, "x"), 1)
+	c.recordRead("/f", fullReading(info, "x"), 1)
 	touched := info
 	touched.MtimeNS += int64(time.Second)
-	require.True(t, c.RecordRead("/f", firstHalf(touched, "x"), 2).qualifying())
+	require.True(t, c.recordRead("/f", firstHalf(touched, "x"), 2).qualifying())
 }
 
 // RC-09, TE-06: drift reset
@@ -139,25 +139,25 @@ func TestFlagsFollowTheReadAfterDrift(t *testing.T) {
 	old := infoAt(5, 10)
 	moved := old
 	moved.MtimeNS++
-	nonText := Reading{Info: moved, Local: true, At: noon, NonText: true}
+	nonText := reading{info: moved, local: true, at: noon, nonText: true}
 	for name, tt := range map[string]struct {
-		rd        Reading
+		rd        reading
 		full, cac bool
 		missing   [][2]int
 	}{
 		"partial of other bytes":                 {firstHalf(old, "y"), false, true, [][2]int{{1, 2}}},
 		"partial of other bytes, other stat":     {firstHalf(moved, "y"), false, true, [][2]int{{1, 2}}},
-		"full of other bytes":                    {reading(moved, "y"), true, true, nil},
+		"full of other bytes":                    {fullReading(moved, "y"), true, true, nil},
 		"without a hash the fingerprint decides": {nonText, false, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c FileReadCache
-			c.RecordRead("/f", reading(old, "x"), 1)
-			e := c.RecordRead("/f", tt.rd, 2)
+			c.recordRead("/f", fullReading(old, "x"), 1)
+			e := c.recordRead("/f", tt.rd, 2)
 			require.Equal(t, tt.full, e.LastReadWasFull)
 			require.Equal(t, tt.cac, e.LastReadCacheable)
 			require.Equal(t, tt.missing, e.missing())
-			require.Equal(t, tt.rd.SHA256, e.SHA256)
+			require.Equal(t, tt.rd.sha, e.SHA256)
 		})
 	}
 }
@@ -165,14 +165,14 @@ func TestFlagsFollowTheReadAfterDrift(t *testing.T) {
 // RC-10, TE-06: upgrade by write
 func TestRecordWriteQualifies(t *testing.T) {
 	info := infoAt(5, 10)
-	long := Reading{Info: info, Local: true, At: noon, SHA256: Sum([]byte("x")), Cacheable: true, Unshowable: true, End: 1, TotalLines: 1}
-	for name, before := range map[string]*Reading{
-		"new": nil, "partly read": new(firstHalf(info, "x")), "non-text": {Info: info, At: noon, NonText: true}, "unshowable": &long,
+	long := reading{info: info, local: true, at: noon, sha: Sum([]byte("x")), cacheable: true, unshowable: true, end: 1, totalLines: 1}
+	for name, before := range map[string]*reading{
+		"new": nil, "partly read": new(firstHalf(info, "x")), "non-text": {info: info, at: noon, nonText: true}, "unshowable": &long,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c FileReadCache
 			if before != nil {
-				require.False(t, c.RecordRead("/f", *before, 1).qualifying())
+				require.False(t, c.recordRead("/f", *before, 1).qualifying())
 			}
 			e := c.RecordWrite("/f", info, Sum([]byte("new")), 2, 3, noon.Add(time.Minute))
 			require.Equal(t, e.LastReadAt, e.lastWriteAt)
@@ -191,9 +191,9 @@ func TestRecordWriteQualifies(t *testing.T) {
 func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 	var c FileReadCache
 	old, now := infoAt(5, 10), infoAt(6, 12)
-	c.RecordRead("/real", reading(old, "x"), 1)
-	c.RecordRead("/link", reading(old, "x"), 2)
-	c.RecordRead("/stranger", reading(now, "z"), 3) // the inode number belonged to a different file before
+	c.recordRead("/real", fullReading(old, "x"), 1)
+	c.recordRead("/link", fullReading(old, "x"), 2)
+	c.recordRead("/stranger", fullReading(now, "z"), 3) // the inode number belonged to a different file before
 	c.RecordWrite("/link", now, Sum([]byte("y")), 4, 1, noon)
 	require.Equal(t, 2, c.Len())
 	verdict, _ := c.Check("/real", old)
@@ -213,27 +213,27 @@ func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 func TestOrderDoesNotNeedTheClock(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
-	require.True(t, c.RecordRead("/f", reading(info, "x"), 1).armed())
+	require.True(t, c.recordRead("/f", fullReading(info, "x"), 1).armed())
 	require.False(t, c.RecordWrite("/f", info, Sum([]byte("y")), 2, 1, noon).armed())
-	require.True(t, c.RecordRead("/f", reading(info, "y"), 3).armed())
+	require.True(t, c.recordRead("/f", fullReading(info, "y"), 3).armed())
 }
 
 // RC-15, RC-16: a partial read does not arm the placeholder, not even after a write of the
 // conversation.
 func TestLesserReadsDoNotArm(t *testing.T) {
 	info := infoAt(5, 10)
-	ranged := reading(info, "x")
-	ranged.Full = false
-	for name, rd := range map[string]Reading{
-		"ranged over everything": ranged, "cut": firstHalf(info, "x"), "non-text": {Info: info, At: noon, NonText: true},
+	ranged := fullReading(info, "x")
+	ranged.full = false
+	for name, rd := range map[string]reading{
+		"ranged over everything": ranged, "cut": firstHalf(info, "x"), "non-text": {info: info, at: noon, nonText: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c FileReadCache
-			require.False(t, c.RecordRead("/f", rd, 1).armed())
+			require.False(t, c.recordRead("/f", rd, 1).armed())
 			c.RecordWrite("/f", info, Sum([]byte("x")), 2, 1, noon)
-			require.False(t, c.RecordRead("/f", rd, 3).armed())
-			require.True(t, c.RecordRead("/f", reading(info, "x"), 4).armed())
-			e := c.RecordRead("/f", rd, 5)
+			require.False(t, c.recordRead("/f", rd, 3).armed())
+			require.True(t, c.recordRead("/f", fullReading(info, "x"), 4).armed())
+			e := c.recordRead("/f", rd, 5)
 			require.True(t, e.armed(), "and it does not disarm")
 			require.Equal(t, int64(4), e.fullVersion)
 		})
@@ -245,9 +245,9 @@ func TestSlicesAddUp(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
 	slice := func(info workspace.Info, content string, first, end int) Entry {
-		rd := reading(info, content)
-		rd.First, rd.End, rd.TotalLines, rd.Full = first, end, 9, false
-		return c.RecordRead("/f", rd, 1)
+		rd := fullReading(info, content)
+		rd.first, rd.end, rd.totalLines, rd.full = first, end, 9, false
+		return c.recordRead("/f", rd, 1)
 	}
 	require.False(t, slice(info, "x", 0, 3).qualifying())
 	require.Equal(t, [][2]int{{3, 6}}, slice(info, "x", 6, 9).missing())
@@ -261,21 +261,21 @@ func TestUnshowableNeverQualifiesBySlices(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
 	rd := firstHalf(info, "x")
-	rd.Unshowable = true
-	c.RecordRead("/f", rd, 1)
+	rd.unshowable = true
+	c.recordRead("/f", rd, 1)
 	for first := range 2 {
 		rd = firstHalf(info, "x")
-		rd.First, rd.End = first, first+1
-		require.False(t, c.RecordRead("/f", rd, 2).qualifying())
+		rd.first, rd.end = first, first+1
+		require.False(t, c.recordRead("/f", rd, 2).qualifying())
 	}
-	require.False(t, c.RecordRead("/f", firstHalf(info, "y"), 3).unshowable, "other content may fit")
+	require.False(t, c.recordRead("/f", firstHalf(info, "y"), 3).unshowable, "other content may fit")
 }
 
 // RC-02, RC-03: the path refers to a different file.
 func TestReplacedFile(t *testing.T) {
 	var c FileReadCache
 	old, now := infoAt(5, 10), infoAt(6, 10)
-	c.RecordRead("/f", reading(old, "x"), 1)
+	c.recordRead("/f", fullReading(old, "x"), 1)
 	verdict, _ := c.Check("/f", now)
 	require.Equal(t, VerdictUnknown, verdict)
 	e, ok := c.lookup("/f", now)
@@ -298,8 +298,8 @@ func TestReplacedFile(t *testing.T) {
 func TestEqualBytesAreCopiedWhereTheOldFileHasAnotherName(t *testing.T) {
 	var c FileReadCache
 	old, now := infoAt(5, 10), infoAt(6, 10)
-	c.RecordRead("/a", reading(old, "x"), 1)
-	c.RecordRead("/b", reading(old, "x"), 2)
+	c.recordRead("/a", fullReading(old, "x"), 1)
+	c.recordRead("/b", fullReading(old, "x"), 2)
 	c.refresh("/a", now, Sum([]byte("x")))
 	require.Equal(t, 2, c.Len())
 	for path, info := range map[string]workspace.Info{"/a": now, "/b": old} {
@@ -317,7 +317,7 @@ func TestEqualBytesAreCopiedWhereTheOldFileHasAnotherName(t *testing.T) {
 func TestReusedInodeIsAStranger(t *testing.T) {
 	var c FileReadCache
 	old := infoAt(5, 10)
-	c.RecordRead("/gone", reading(old, "secret"), 1)
+	c.recordRead("/gone", fullReading(old, "secret"), 1)
 	other := infoAt(5, 11)
 	other.MtimeNS, other.CtimeNS = noon.UnixNano(), noon.UnixNano()
 	verdict, _ := c.Check("/new", other)
@@ -335,7 +335,7 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 	require.True(t, ok)
 	require.True(t, e.qualifying())
 
-	c.RecordRead("/new", firstHalf(other, "y"), 2)
+	c.recordRead("/new", firstHalf(other, "y"), 2)
 	require.Equal(t, 2, c.Len())
 	gone, _ = c.ByPath("/gone")
 	require.Equal(t, Sum([]byte("secret")), gone.SHA256, "the old name must not stand for the new file")
@@ -346,10 +346,10 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 func TestLateReadTakesNothingFromAnotherFile(t *testing.T) {
 	var c FileReadCache
 	reused, moved := infoAt(5, 10), infoAt(6, 11)
-	c.RecordRead("/other", reading(moved, "other"), 1)
+	c.recordRead("/other", fullReading(moved, "other"), 1)
 	moved.Ino = reused.Ino
 	c.RecordWrite("/other", moved, Sum([]byte("other, changed")), 2, 1, noon)
-	c.RecordRead("/late", reading(reused, "late"), 3)
+	c.recordRead("/late", fullReading(reused, "late"), 3)
 	for path, want := range map[string]string{"/other": "other, changed", "/late": "late"} {
 		e, ok := c.lookup(path, moved)
 		require.True(t, ok, path)
@@ -362,12 +362,12 @@ func TestLateReadTakesNothingFromAnotherFile(t *testing.T) {
 func TestDisqualify(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
-	c.RecordRead("/f", reading(info, "x"), 1)
+	c.recordRead("/f", fullReading(info, "x"), 1)
 	c.disqualify("/f", info)
 	e, _ := c.ByPath("/f")
 	require.False(t, e.LastReadWasFull || e.LastReadCacheable || e.armed())
 	require.True(t, e.changed)
-	require.False(t, c.RecordRead("/f", reading(info, "x"), 2).changed)
+	require.False(t, c.recordRead("/f", fullReading(info, "x"), 2).changed)
 	c.disqualify("/unknown", infoAt(9, 1))
 	require.Equal(t, 1, c.Len())
 }
@@ -400,12 +400,12 @@ func TestTornReadHasNoFingerprint(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
 	for range 2 { // a new entry, then a known one with the very same hash
-		rd := reading(info, "x")
-		rd.Cacheable, rd.Torn = false, true
-		c.RecordRead("/f", rd, 1)
+		rd := fullReading(info, "x")
+		rd.cacheable, rd.torn = false, true
+		c.recordRead("/f", rd, 1)
 		verdict, _ := c.Check("/f", info)
 		require.Equal(t, VerdictStale, verdict)
-		c.RecordRead("/f", reading(info, "x"), 2)
+		c.recordRead("/f", fullReading(info, "x"), 2)
 	}
 }
 
@@ -414,7 +414,7 @@ func TestInvalidate(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
 	c.Invalidate("/never seen")
-	c.RecordRead("/f", reading(info, "x"), 1)
+	c.recordRead("/f", fullReading(info, "x"), 1)
 	c.Invalidate("/f")
 	verdict, _ := c.Check("/f", info)
 	require.Equal(t, VerdictUnknown, verdict)
@@ -425,12 +425,12 @@ func TestInvalidate(t *testing.T) {
 
 // RC-34
 func TestOverflowDropsTheLeastRecentlyUsed(t *testing.T) {
-	c := FileReadCache{Max: 3}
+	c := FileReadCache{max: 3}
 	for ino := range uint64(3) {
-		c.RecordRead(fmt.Sprint("/", ino), reading(infoAt(ino, 1), "x"), 1)
+		c.recordRead(fmt.Sprint("/", ino), fullReading(infoAt(ino, 1), "x"), 1)
 	}
 	c.Check("/0", infoAt(0, 1))
-	c.RecordRead("/3", reading(infoAt(3, 1), "x"), 1)
+	c.recordRead("/3", fullReading(infoAt(3, 1), "x"), 1)
 	require.Equal(t, 3, c.Len())
 	_, ok := c.ByPath("/1")
 	require.False(t, ok)
@@ -440,7 +440,7 @@ func TestOverflowDropsTheLeastRecentlyUsed(t *testing.T) {
 	}
 	var zero FileReadCache
 	for ino := range uint64(defaultCacheSize + 5) {
-		zero.RecordRead(fmt.Sprint("/", ino), reading(infoAt(ino, 1), "x"), 1)
+		zero.recordRead(fmt.Sprint("/", ino), fullReading(infoAt(ino, 1), "x"), 1)
 	}
 	require.Equal(t, defaultCacheSize, zero.Len())
 }
@@ -448,14 +448,14 @@ func TestOverflowDropsTheLeastRecentlyUsed(t *testing.T) {
 // RC-21, RC-22 (cache part)
 func TestClearKeepsTheCounts(t *testing.T) {
 	var c FileReadCache
-	c.RecordRead("/f", reading(infoAt(5, 10), "x"), 1)
+	c.recordRead("/f", fullReading(infoAt(5, 10), "x"), 1)
 	c.count(func(s *cacheStats) { s.hits = 4 })
 	c.Clear()
 	require.Zero(t, c.Len())
 	_, ok := c.ByPath("/f")
 	require.False(t, ok)
 	require.Equal(t, int64(4), c.counts().hits)
-	c.RecordRead("/f", reading(infoAt(5, 10), "x"), 1)
+	c.recordRead("/f", fullReading(infoAt(5, 10), "x"), 1)
 	require.Equal(t, 1, c.Len())
 }
 
@@ -463,7 +463,7 @@ func TestClearKeepsTheCounts(t *testing.T) {
 func (c *FileReadCache) invariants() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	limit := c.Max
+	limit := c.max
 	if limit == 0 {
 		limit = defaultCacheSize
 	}
@@ -504,27 +504,27 @@ func (c *FileReadCache) disturb(rnd *rand.Rand) {
 		info.Dev, info.Ino = 0, 0 // no identity
 	}
 	content := fmt.Sprint(rnd.IntN(3))
-	rd := reading(info, content)
-	rd.Full, rd.Cacheable, rd.NonText = rnd.IntN(2) == 0, rnd.IntN(3) > 0, rnd.IntN(5) == 0
-	rd.Torn, rd.Unshowable = rnd.IntN(6) == 0, rnd.IntN(6) == 0
-	if rd.NonText && rnd.IntN(2) == 0 {
-		rd.SHA256 = ""
+	rd := fullReading(info, content)
+	rd.full, rd.cacheable, rd.nonText = rnd.IntN(2) == 0, rnd.IntN(3) > 0, rnd.IntN(5) == 0
+	rd.torn, rd.unshowable = rnd.IntN(6) == 0, rnd.IntN(6) == 0
+	if rd.nonText && rnd.IntN(2) == 0 {
+		rd.sha = ""
 	}
 	switch rnd.IntN(10) {
 	case 0, 1, 2:
-		c.RecordRead(path, rd, int64(rnd.IntN(9)))
+		c.recordRead(path, rd, int64(rnd.IntN(9)))
 	case 3:
-		c.RecordWrite(path, info, rd.SHA256, 1, 1, noon)
+		c.RecordWrite(path, info, rd.sha, 1, 1, noon)
 	case 4:
-		c.refresh(path, info, rd.SHA256)
+		c.refresh(path, info, rd.sha)
 	case 5:
-		c.Track(path, rd)
+		c.Track(path, &Snapshot{Info: rd.info, Local: rd.local, At: rd.at, SHA256: rd.sha, Stable: !rd.torn})
 	case 6:
 		c.Invalidate(path)
 	case 7:
 		c.disqualify(path, info)
 	case 8:
-		c.verified(path, info, rd.SHA256, noon)
+		c.verified(path, info, rd.sha, noon)
 	default:
 		c.Check(path, info)
 		c.lookup(path, info)
@@ -537,7 +537,7 @@ func (c *FileReadCache) disturb(rnd *rand.Rand) {
 func TestCacheInvariantsUnderRandomOperations(t *testing.T) {
 	for seed := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
-		c := FileReadCache{Max: 1 + int(seed%5)}
+		c := FileReadCache{max: 1 + int(seed%5)}
 		for i := range 500 {
 			c.disturb(rnd)
 			require.NoError(t, c.invariants(), "seed %d, step %d", seed, i)
@@ -551,7 +551,7 @@ func TestCacheInvariantsUnderRandomOperations(t *testing.T) {
 // RC-34, under -race
 func TestCacheUnderManyCallers(t *testing.T) {
 	const callers, calls = 100, 100
-	c := FileReadCache{Max: 3}
+	c := FileReadCache{max: 3}
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {
@@ -587,8 +587,8 @@ func TestApplyKillSwitch(t *testing.T) {
 	f.hidden = true
 	require.True(t, f.ApplyKillSwitch())
 
-	later := New(Options{Files: f.disk, KillSwitch: func() KillSwitch { return KillSwitch{Turn: 7} }})
-	later.Cache.Track(f.name("a"), Reading{Info: f.info("a"), SHA256: Sum([]byte("a\n"))})
+	later := New(Options{Files: f.disk, KillSwitch: func() (bool, int64) { return false, 7 }})
+	later.Cache.Track(f.name("a"), &Snapshot{Info: f.info("a"), SHA256: Sum([]byte("a\n")), Stable: true})
 	require.False(t, later.ApplyKillSwitch())
 	require.Equal(t, 1, later.Cache.Len(), "that turn was before its time")
 }

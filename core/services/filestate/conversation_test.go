@@ -65,13 +65,13 @@ func TestKillSwitch(t *testing.T) {
 		require.Equal(t, Sum([]byte("x")), *st.SHA256)
 	}
 	f.wrote("a", "x")
-	f.Show(t.Context(), f.path("a"), f.snap("a"))
+	f.show(t.Context(), f.path("a"), f.snap("a"))
 	f.write("pic.png", "\x89PNG\r\n\x1a\n\x00\x00")
 	f.full("pic.png")
 	require.Nil(t, f.edit("a"))
 	require.Zero(t, f.Cache.Len())
 	require.Zero(t, f.Cache.counts(), "nothing is consulted")
-	require.Nil(t, f.ranged("a", 0, 0).Range.LinesShown)
+	require.Nil(t, f.ranged("a", 0, 0).LinesShown)
 
 	f.hidden = false // queried at each check, so it applies immediately
 	require.True(t, f.full("a").State != nil)
@@ -134,7 +134,7 @@ func TestWriteWithoutStat(t *testing.T) {
 
 // RC-34: a dropped entry only costs another read
 func TestOverflowCostsARead(t *testing.T) {
-	f := newFixture(t, func(o *Options) { o.Limits.CacheSize = 1 })
+	f := newFixture(t, func(o *Options) { o.Limits.cacheSize = 1 })
 	f.write("a", "x")
 	f.write("b", "y")
 	f.shown("a")

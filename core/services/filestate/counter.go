@@ -21,9 +21,9 @@ func (s *SessionStateService) NextVersion() int64 { return s.last.Add(1) }
 // Current returns the last number, 0 for none.
 func (s *SessionStateService) Current() int64 { return s.last.Load() }
 
-// Raise makes the next number at least atLeast+1, so that the versions of a resumed history stay
+// raise makes the next number at least atLeast+1, so that the versions of a resumed history stay
 // below the new ones. It never lowers the counter.
-func (s *SessionStateService) Raise(atLeast int64) {
+func (s *SessionStateService) raise(atLeast int64) {
 	for {
 		now := s.last.Load()
 		if now >= atLeast || s.last.CompareAndSwap(now, atLeast) {
@@ -32,5 +32,5 @@ func (s *SessionStateService) Raise(atLeast int64) {
 	}
 }
 
-// Reset starts again from 0, for a new session.
-func (s *SessionStateService) Reset() { s.last.Store(0) }
+// reset starts again from 0, for a new session.
+func (s *SessionStateService) reset() { s.last.Store(0) }

@@ -51,10 +51,10 @@ func TestCounterNeitherRepeatsNorSkips(t *testing.T) {
 // AR-04, KH-13
 func TestCounterRaise(t *testing.T) {
 	var s SessionStateService
-	s.Raise(9)
+	s.raise(9)
 	require.Equal(t, int64(10), s.NextVersion())
-	s.Raise(3)
+	s.raise(3)
 	require.Equal(t, int64(11), s.NextVersion(), "raising never lowers")
-	s.Reset()
+	s.reset()
 	require.Equal(t, int64(1), s.NextVersion())
 }

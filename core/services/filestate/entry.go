@@ -80,46 +80,46 @@ func (e Entry) racy(margin time.Duration) bool {
 
 // meet records the stat data and the hash of a read. State that belongs to different content is
 // cleared.
-func (e *Entry) meet(rd Reading) {
-	drifted := e.fingerprint != fingerprintOf(rd.Info)
-	if e.SHA256 != "" && rd.SHA256 != "" {
-		drifted = e.SHA256 != rd.SHA256
+func (e *Entry) meet(rd reading) {
+	drifted := e.fingerprint != fingerprintOf(rd.info)
+	if e.SHA256 != "" && rd.sha != "" {
+		drifted = e.SHA256 != rd.sha
 	}
 	if drifted {
 		e.forgetContent()
 		e.nonText, e.unshowable = false, false
 	}
-	if drifted || rd.SHA256 != "" {
-		e.SHA256, e.totalLines = rd.SHA256, rd.TotalLines
+	if drifted || rd.sha != "" {
+		e.SHA256, e.totalLines = rd.sha, rd.totalLines
 	}
-	e.local = rd.Local
-	e.fingerprint = fingerprintOf(rd.Info)
-	if rd.Torn {
+	e.local = rd.local
+	e.fingerprint = fingerprintOf(rd.info)
+	if rd.torn {
 		e.fingerprint = fingerprint{size: -1} // matches no file
 	}
 }
 
 // show records that the content of a read is shown under version, 0 for none.
-func (e *Entry) show(rd Reading, version int64, seq uint64) {
+func (e *Entry) show(rd reading, version int64, seq uint64) {
 	e.seq = seq
-	e.LastReadAt = rd.At
+	e.LastReadAt = rd.at
 	e.changed = false
-	e.nonText = rd.NonText
-	e.unshowable = e.unshowable || rd.Unshowable
+	e.nonText = rd.nonText
+	e.unshowable = e.unshowable || rd.unshowable
 	if version != 0 {
 		e.version = version
 	}
-	if !rd.Cacheable {
+	if !rd.cacheable {
 		return
 	}
 	e.LastReadCacheable = true
-	if !rd.Unshowable {
-		e.covered.add(rd.First, rd.End)
+	if !rd.unshowable {
+		e.covered.add(rd.first, rd.end)
 	}
-	if rd.Full {
+	if rd.full {
 		e.fullSeq, e.fullVersion = seq, version
 	}
-	e.LastReadWasFull = e.LastReadWasFull || rd.Full || (!e.unshowable && e.covered.whole(rd.TotalLines))
+	e.LastReadWasFull = e.LastReadWasFull || rd.full || (!e.unshowable && e.covered.whole(rd.totalLines))
 }
 
 // know records that every byte of the last write is known under version.

@@ -61,7 +61,7 @@ type fixture struct {
 	clock  time.Time
 	hidden bool                                // the kill switch
 	turn   int64                               // of the kill switch
-	hook   func(w Window, path workspace.Path) // nil: none
+	hook   func(w string, path workspace.Path) // nil: none
 }
 
 func newFixture(t testing.TB, adjust ...func(*Options)) *fixture {
@@ -76,8 +76,8 @@ func newFixture(t testing.TB, adjust ...func(*Options)) *fixture {
 		Files:      f.disk,
 		Now:        func() time.Time { return f.clock },
 		Logger:     slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		KillSwitch: func() KillSwitch { return KillSwitch{Disabled: f.hidden, Turn: f.turn} },
-		Hook: func(w Window, p workspace.Path) {
+		KillSwitch: func() (bool, int64) { return f.hidden, f.turn },
+		Hook: func(w string, p workspace.Path) {
 			if f.hook != nil {
 				f.hook(w, p)
 			}

@@ -18,7 +18,7 @@ func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 // Such a read has no hash and never qualifies. The text is decoded as UTF-8; invalid bytes are
 // replaced.
 func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Read, error) {
-	rd := Reading{Local: isLocal(f), At: s.now()}
+	rd := reading{local: isLocal(f), at: s.now()}
 	cut, err := cutStream(ctx, f, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
 	if err != nil {
 		return nil, readFailure(r.Path, err)
@@ -29,10 +29,10 @@ func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Rea
 	if cut, err = s.page(r, cut); err != nil {
 		return nil, err
 	}
-	if rd.Info, err = workspace.InfoOf(f); err != nil {
+	if rd.info, err = workspace.InfoOf(f); err != nil {
 		return nil, readFailure(r.Path, err)
 	}
-	rd.First, rd.End, rd.TotalLines, rd.Unshowable = cut.first, cut.end, cut.total, true
+	rd.first, rd.end, rd.totalLines, rd.unshowable = cut.first, cut.end, cut.total, true
 	version := s.Versions.NextVersion()
 	s.recordRead(ctx, heldRead{r.Path, rd, version, nil})
 	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text}

@@ -11,14 +11,14 @@ type Limits struct {
 	Lines     int           // lines shown by a read; 2,000
 	Bytes     int           // bytes of decoded text shown by a read; 256 KiB
 	FileBytes int64         // above it a file is only read in ranges and never changed; 20 MiB
-	SVGBytes  int64         // an SVG image up to it is read as text; 1 MiB
-	CacheSize int           // entries that a FileReadCache keeps; 10,000
-	Racy      time.Duration // an entry whose times are less than this before its read is verified by hash; 20 ms
+	svgBytes  int64         // an SVG image up to it is read as text; 1 MiB
+	cacheSize int           // entries that a FileReadCache keeps; 10,000
+	racy      time.Duration // an entry whose times are less than this before its read is verified by hash; 20 ms
 
 	// ChangedRegionsAbove is the largest size, in bytes of decoded text, of a file that the result
 	// of a change, made or refused, shows completely. Above it, and above Lines and Bytes, a
 	// conversation that knew a complete state of the file is shown the regions that differ from it,
-	// as long as they are shorter; see [ChangedRegion]. Zero is 16 KiB; negative: the whole content
+	// as long as they are shorter; see [patch.Region]. Zero is 16 KiB; negative: the whole content
 	// is always shown.
 	ChangedRegionsAbove int
 
@@ -51,14 +51,14 @@ func (l Limits) withDefaults() Limits {
 	if l.FileBytes <= 0 {
 		l.FileBytes = defaultFileBytes
 	}
-	if l.SVGBytes <= 0 {
-		l.SVGBytes = defaultSVGBytes
+	if l.svgBytes <= 0 {
+		l.svgBytes = defaultSVGBytes
 	}
-	if l.CacheSize <= 0 {
-		l.CacheSize = defaultCacheSize
+	if l.cacheSize <= 0 {
+		l.cacheSize = defaultCacheSize
 	}
-	if l.Racy <= 0 {
-		l.Racy = defaultRacy
+	if l.racy <= 0 {
+		l.racy = defaultRacy
 	}
 	l.ChangedRegionsAbove = cmp.Or(l.ChangedRegionsAbove, defaultRegions)
 	if l.ResultBytes <= 0 {

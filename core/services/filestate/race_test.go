@@ -14,8 +14,8 @@ import (
 )
 
 // once runs do the first time that the window is open.
-func (f *fixture) once(window Window, do func()) {
-	f.hook = func(w Window, _ workspace.Path) {
+func (f *fixture) once(window string, do func()) {
+	f.hook = func(w string, _ workspace.Path) {
 		if w == window {
 			f.hook = nil
 			do()
@@ -46,7 +46,7 @@ func TestChangeBetweenStatAndRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.write("a", "one")
-			f.once(WindowStatRead, func() { change(f) })
+			f.once(atStatRead, func() { change(f) })
 			st := f.shown("a")
 			require.Equal(t, "two", *st.Content)
 			require.Equal(t, Sum([]byte("two")), *st.SHA256)
@@ -60,12 +60,12 @@ func TestChangeBetweenStatAndRead(t *testing.T) {
 func TestVanishedBetweenStatAndRead(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one")
-	f.once(WindowStatRead, func() { require.NoError(t, os.Remove(p.String())) })
+	f.once(atStatRead, func() { require.NoError(t, os.Remove(p.String())) })
 	_, err := f.Read(t.Context(), ReadRequest{Path: p})
 	require.Equal(t, fault.FileNotFound, fault.CodeOf(err))
 
 	f.write("a", "one")
-	f.once(WindowStatRead, func() {
+	f.once(atStatRead, func() {
 		require.NoError(t, os.Remove(p.String()))
 		require.NoError(t, os.Mkdir(p.String(), 0o755))
 	})
@@ -74,7 +74,7 @@ func TestVanishedBetweenStatAndRead(t *testing.T) {
 
 	require.NoError(t, os.Remove(p.String()))
 	f.write("a", "one")
-	f.once(WindowStatRead, func() {
+	f.once(atStatRead, func() {
 		require.NoError(t, os.Remove(p.String()))
 		if err := mkfifo(p.String()); err != nil {
 			t.Skip(err)
@@ -88,7 +88,7 @@ func TestVanishedBetweenStatAndRead(t *testing.T) {
 func TestChangeWhileReading(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one")
-	f.once(WindowReading, func() { f.write("a", "second") })
+	f.once(atReading, func() { f.write("a", "second") })
 	st := f.shown("a")
 	require.Equal(t, "second", *st.Content)
 	require.Equal(t, Sum([]byte("second")), *st.SHA256)
@@ -107,8 +107,8 @@ func TestFileThatNeverHoldsStill(t *testing.T) {
 				f.shown("a")
 			}
 			tries := 0
-			f.hook = func(w Window, p workspace.Path) {
-				if w == WindowReading {
+			f.hook = func(w string, p workspace.Path) {
+				if w == atReading {
 					tries++
 					f.write("a", strings.Repeat("x", tries))
 				}
@@ -129,8 +129,8 @@ func TestFileThatNeverHoldsStill(t *testing.T) {
 // restless makes the file change at each check, ending with different bytes than the last read.
 func (f *fixture) restless(name, content, last string) {
 	tries := 0
-	f.hook = func(w Window, _ workspace.Path) {
-		if w != WindowReading {
+	f.hook = func(w string, _ workspace.Path) {
+		if w != atReading {
 			return
 		}
 		f.write(name, content)
@@ -159,7 +159,7 @@ func TestKnownBytesReadUnderANewFingerprint(t *testing.T) {
 
 	f.write("a", "one")
 	f.restless("a", "one", "two")
-	require.False(t, f.Show(t.Context(), p, f.snap("a")).Shown())
+	require.False(t, f.show(t.Context(), p, f.snap("a")).Shown())
 	f.requireTruePair("a")
 }
 
@@ -179,7 +179,7 @@ func TestChangeWhileAPlaceholderIsSettled(t *testing.T) {
 	f.write("a", "one")
 	f.clock = unixNano(f.info("a").MtimeNS)
 	f.shown("a")
-	f.once(WindowReading, func() { f.write("a", "two") })
+	f.once(atReading, func() { f.write("a", "two") })
 	require.Equal(t, "two", *f.shown("a").Content)
 }
 

@@ -72,7 +72,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 			}
 		}
 	}
-	s.at(WindowStatRead, r.Path)
+	s.at(atStatRead, r.Path)
 	return s.readContent(ctx, r)
 }
 
@@ -81,7 +81,7 @@ func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.
 	path := p.String()
 	verdict, e := s.Cache.Check(path, info)
 	hit := verdict == VerdictFresh && e.armed() && !s.isInstructions(path)
-	if hit && e.racy(s.limits.Racy) {
+	if hit && e.racy(s.limits.racy) {
 		snap, err := s.Snapshot(ctx, p)
 		hit = err == nil && snap.Stable && snap.SHA256 == e.SHA256
 		if hit {
@@ -117,7 +117,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, readFailure(r.Path, err)
 	}
 	if refusal := s.cannotDisplay(r.Path, class, info.Size); refusal != "" {
-		s.recordNonText(ctx, r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
+		s.recordNonText(ctx, r.Path, reading{info: info, local: isLocal(f), at: s.now()})
 		return &Read{Refusal: refusal}, nil
 	}
 	if info.Size > s.limits.FileBytes {
@@ -128,7 +128,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 	}
 	text := class.Kind == textfile.KindText || class.Kind == textfile.KindSVG
 	if r.TextOnly && !text {
-		s.recordNonText(ctx, r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
+		s.recordNonText(ctx, r.Path, reading{info: info, local: isLocal(f), at: s.now()})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType}}, nil
 	}
 	snap, err := s.snapshot(ctx, r.Path, f)
@@ -136,7 +136,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, err
 	}
 	if !text {
-		s.recordNonText(ctx, r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At, Torn: !snap.Stable})
+		s.recordNonText(ctx, r.Path, reading{info: snap.Info, local: snap.Local, at: snap.At, torn: !snap.Stable})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
 	}
 	return s.showText(ctx, r, snap)
@@ -155,14 +155,14 @@ func (s *Service) showText(ctx context.Context, r ReadRequest, snap *Snapshot) (
 		return nil, err
 	}
 	whole := cut.first == 0 && cut.end == cut.total && !cut.inside
-	rd := Reading{
-		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
-		First: cut.first, End: cut.end, TotalLines: cut.total,
-		Full:       whole && !r.Ranged,
-		Cacheable:  doc.Lossless && snap.Stable,
-		Torn:       !snap.Stable,
-		NonText:    !doc.Lossless,
-		Unshowable: cut.inside,
+	rd := reading{
+		info: snap.Info, local: snap.Local, at: snap.At, sha: snap.SHA256,
+		first: cut.first, end: cut.end, totalLines: cut.total,
+		full:       whole && !r.Ranged,
+		cacheable:  doc.Lossless && snap.Stable,
+		torn:       !snap.Stable,
+		nonText:    !doc.Lossless,
+		unshowable: cut.inside,
 	}
 	version := s.Versions.NextVersion()
 	st := &State{FilePath: path, Version: &version, Content: &cut.text}
@@ -183,12 +183,12 @@ func joinNotices(a, b string) string {
 	return a + "\n" + b
 }
 
-func rangeOf(cut slice) Range {
-	r := Range{Truncated: cut.cut, LinesShown: &[2]int{cut.first + 1, cut.end}, TotalLines: &cut.total}
+// setRange states which part of the file is shown.
+func (s *State) setRange(cut slice) {
+	s.Truncated, s.LinesShown, s.TotalLines = cut.cut, &[2]int{cut.first + 1, cut.end}, &cut.total
 	if cut.end < cut.total {
-		r.NextOffset = &cut.end
+		s.NextOffset = &cut.end
 	}
-	return r
 }
 
 func nextAction(cut slice) string {
@@ -202,8 +202,8 @@ func nextAction(cut slice) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *Service) recordNonText(ctx context.Context, p workspace.Path, rd Reading) {
-	rd.NonText = true
+func (s *Service) recordNonText(ctx context.Context, p workspace.Path, rd reading) {
+	rd.nonText = true
 	s.recordRead(ctx, heldRead{path: p, reading: rd})
 }
 
@@ -224,8 +224,8 @@ func (s *Service) cannotDisplay(p workspace.Path, c textfile.Class, size int64) 
 	switch {
 	case c.Kind == textfile.KindBinary:
 		return "Cannot display content of binary file: " + p.String()
-	case c.Kind == textfile.KindSVG && size > s.limits.SVGBytes:
-		return fmt.Sprintf("Cannot display content of SVG file larger than %s: %s", bytesText(s.limits.SVGBytes), p.String())
+	case c.Kind == textfile.KindSVG && size > s.limits.svgBytes:
+		return fmt.Sprintf("Cannot display content of SVG file larger than %s: %s", bytesText(s.limits.svgBytes), p.String())
 	}
 	return ""
 }

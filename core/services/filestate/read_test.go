@@ -109,7 +109,7 @@ func TestOneOpenForEachRead(t *testing.T) {
 func TestBuildersFromBytesInHand(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one\n")
-	st := f.Show(t.Context(), p, f.snap("a"))
+	st := f.show(t.Context(), p, f.snap("a"))
 	require.Equal(t, "one\n", *st.Content)
 	require.Equal(t, Sum([]byte("one\n")), *st.SHA256)
 	require.Equal(t, int64(1), *st.Version)
@@ -128,7 +128,7 @@ func TestBuildersFromBytesInHand(t *testing.T) {
 // version; a success above the limit has only a hash.
 func TestWithheldStates(t *testing.T) {
 	hidden := func(o *Options) { o.MayShow = func(workspace.Path) bool { return false } }
-	small := func(o *Options) { o.Limits = Limits{Lines: 2, Bytes: 20, SVGBytes: 10} }
+	small := func(o *Options) { o.Limits = Limits{Lines: 2, Bytes: 20, svgBytes: 10} }
 	for name, tt := range map[string]struct {
 		file, content string
 		adjust        func(*Options)
@@ -143,7 +143,7 @@ func TestWithheldStates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, tt.adjust)
 			p := f.write(tt.file, tt.content)
-			st := f.Show(t.Context(), p, f.snap(tt.file))
+			st := f.show(t.Context(), p, f.snap(tt.file))
 			require.Equal(t, Withheld(p.String()), st)
 			require.False(t, st.Shown())
 			m := keys(t, st)
@@ -327,8 +327,8 @@ func TestNonTextPayloads(t *testing.T) {
 // A read of text only reports the kind of any other file without reading it.
 func TestTextOnly(t *testing.T) {
 	f := newFixture(t)
-	f.hook = func(w Window, p workspace.Path) {
-		require.False(t, w == WindowReading && p.Base() != "a.txt", "%s was read", p)
+	f.hook = func(w string, p workspace.Path) {
+		require.False(t, w == atReading && p.Base() != "a.txt", "%s was read", p)
 	}
 	for name, mime := range map[string]string{"a.png": "image/png", "a.pdf": "application/pdf"} {
 		content := map[string]string{"a.png": "\x89PNG\r\n\x1a\n\x00\x00", "a.pdf": "%PDF-1.7\nrest"}[name]

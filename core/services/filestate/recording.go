@@ -36,7 +36,7 @@ type event struct {
 // heldRead is a read that is not in the cache yet.
 type heldRead struct {
 	path    workspace.Path
-	reading Reading
+	reading reading
 	version int64
 	data    []byte // all bytes, for a [BaseStore]; nil: do not store them
 }
@@ -142,7 +142,7 @@ func (r *Recording) held() []*heldRead {
 func (r *Recording) Hash(p workspace.Path) string {
 	for _, read := range slices.Backward(r.held()) {
 		if read.path == p {
-			return read.reading.SHA256
+			return read.reading.sha
 		}
 	}
 	return ""
@@ -182,7 +182,7 @@ func (s *Service) recordRead(ctx context.Context, read heldRead) (whole bool) {
 	} else {
 		whole = s.Cache.foresee(read, r.held()).qualifying()
 	}
-	r.add([]event{{path: read.path.String(), sha: read.reading.SHA256, read: &read}})
+	r.add([]event{{path: read.path.String(), sha: read.reading.sha, read: &read}})
 	return whole
 }
 
@@ -192,20 +192,20 @@ func (s *Service) commitRead(read heldRead) (whole bool) {
 	if s.ApplyKillSwitch() {
 		whole = rd.whole()
 	} else {
-		whole = s.Cache.RecordRead(path, rd, read.version).qualifying()
+		whole = s.Cache.recordRead(path, rd, read.version).qualifying()
 	}
 	if whole {
-		s.dropped.remove(path, rd.SHA256)
+		s.dropped.remove(path, rd.sha)
 		if read.data != nil {
-			s.keepBase(read.path, rd.Info, rd.SHA256, read.data)
+			s.keepBase(read.path, rd.info, rd.sha, read.data)
 		}
 	}
 	return whole
 }
 
 // whole reports whether the read alone shows every byte of a text.
-func (rd Reading) whole() bool {
-	return rd.Cacheable && !rd.Unshowable && rd.First == 0 && rd.End == rd.TotalLines
+func (rd reading) whole() bool {
+	return rd.cacheable && !rd.unshowable && rd.first == 0 && rd.end == rd.totalLines
 }
 
 // droppedSet records files, and states of files, that were read or written by calls whose results

@@ -6,22 +6,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/textfile"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// ChangedRegion is a run of lines of the current file, and the lines that it replaces in the base,
-// an earlier state that the conversation knows. All lines outside of regions are those of the base,
-// in their order. Lines are counted from 1, first and last inclusive; of an empty run, last is one
-// less than first.
-type ChangedRegion struct {
-	Lines     [2]int `json:"lines"`
-	BaseLines [2]int `json:"base_lines"`
-	Content   string `json:"content"` // the lines, each with its ending
-}
-
 // regionsNotice explains the regions to the model, given the version of the base.
-func regionsNotice(base int64, regions []ChangedRegion) string {
+func regionsNotice(base int64, regions []patch.Region) string {
 	says := fmt.Sprintf("Each of changed_regions stands in place of its base_lines in version %d; all other lines are as there.", base)
 	if len(regions) == 0 {
 		says = fmt.Sprintf("The content is as in version %d.", base)
@@ -40,7 +31,7 @@ func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 // its change, under the version base. By the regions it knows every byte of text, including edits
 // of the user. It returns false and records nothing if the regions would be as long as the content,
 // or longer than a read may show.
-func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []ChangedRegion) (State, bool) {
+func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []patch.Region) (State, bool) {
 	short, ok := s.inRegions(p, text, base, regions)
 	if !ok {
 		return State{}, false
@@ -50,33 +41,39 @@ func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info wor
 	return short, true
 }
 
-// ShowSince is [Service.Show] for a conversation that has received every byte of an earlier state
-// of the file. For a file to which [Limits.ChangedRegionsAbove] applies it shows the differences
-// from that state, as found by diff, so that the conversation knows the bytes of snap too. It shows
-// the whole content, as Show does, if base is zero, if the conversation no longer has it, if its
-// bytes are not stored any more, and if the differences would be as long.
+// ShowSince returns the state of a file from bytes that were already read, and records that the
+// conversation was shown them. The caller has verified that it may be shown: by a matching hash, or
+// [Service.Seen]. The state is withheld if read_file would not show the whole file: text above the
+// limits, other kinds. Content that was dropped from an earlier result is withheld; see
+// [Service.Dropped]. With a [Recording] in ctx the state counts as shown once that is committed; the
+// same applies to the other methods that return a State.
 //
-// A full read afterwards shows content, because the conversation may lack the base.
-func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) State {
+// Of a file to which [Limits.ChangedRegionsAbove] applies, and of which the conversation has received
+// every byte of the earlier state base, the state contains the differences from that, as found by
+// diff, so that the conversation knows the bytes of snap too. It contains the whole content if base
+// is zero, if the conversation no longer has it, if its bytes are not stored any more, and if the
+// differences would be as long. A full read afterwards shows content, because the conversation may
+// lack the base.
+func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []patch.Region) State {
 	doc, regions, ok := s.regionsSince(p, snap, base, diff)
 	if !ok {
-		return s.Show(ctx, p, snap)
+		return s.show(ctx, p, snap)
 	}
 	short, ok := s.inRegions(p, doc.Text, base.Version, regions)
 	if !ok {
-		return s.Show(ctx, p, snap)
+		return s.show(ctx, p, snap)
 	}
 	version, lines := s.Versions.NextVersion(), textfile.Lines(doc.Text)
-	s.recordRead(ctx, heldRead{p, Reading{
-		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
-		End: lines, TotalLines: lines, Cacheable: true,
+	s.recordRead(ctx, heldRead{p, reading{
+		info: snap.Info, local: snap.Local, at: snap.At, sha: snap.SHA256,
+		end: lines, totalLines: lines, cacheable: true,
 	}, version, snap.Data})
 	short.Version, short.SHA256, short.FilePath = &version, &snap.SHA256, p.String()
 	return short
 }
 
 // regionsSince compares snap with base if the differences should be shown.
-func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) (textfile.Document, []ChangedRegion, bool) {
+func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []patch.Region) (textfile.Document, []patch.Region, bool) {
 	none := textfile.Document{}
 	if base.SHA256 == "" || s.Dropped(p, snap.SHA256) || !snap.Stable || !s.ShowsAsText(p, snap.Data) || s.ApplyKillSwitch() {
 		return none, nil, false
@@ -86,7 +83,7 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 		return none, nil, false
 	}
 	if base.SHA256 == snap.SHA256 {
-		return doc, []ChangedRegion{}, s.Knows(p, snap.Info, snap.SHA256)
+		return doc, []patch.Region{}, s.Knows(p, snap.Info, snap.SHA256)
 	}
 	data, ok := s.base(base.SHA256)
 	if !ok {
@@ -101,9 +98,9 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 
 // inRegions returns the state with regions instead of the content of a file with this text, if that
 // is shorter, or, if the text exceeds a read, if it does not exceed one.
-func (s *Service) inRegions(p workspace.Path, text string, base int64, regions []ChangedRegion) (State, bool) {
+func (s *Service) inRegions(p workspace.Path, text string, base int64, regions []patch.Region) (State, bool) {
 	lines := textfile.Lines(text)
-	short := State{ChangedRegions: regions, Notice: regionsNotice(base, regions), Range: Range{TotalLines: &lines}}
+	short := State{ChangedRegions: regions, Notice: regionsNotice(base, regions), TotalLines: &lines}
 	switch {
 	case !s.fitsRegions(p, regions):
 		return State{}, false
@@ -114,7 +111,7 @@ func (s *Service) inRegions(p workspace.Path, text string, base int64, regions [
 }
 
 // fit reports whether all regions together do not exceed one read.
-func (s *Service) fit(regions []ChangedRegion) bool {
+func (s *Service) fit(regions []patch.Region) bool {
 	size, lines := 0, 0
 	for _, r := range regions {
 		size += len(r.Content)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -33,7 +34,7 @@ func (s *Service) fitsResult(p workspace.Path, text string) bool {
 }
 
 // fitsRegions is fitsResult for the regions that replace a text.
-func (s *Service) fitsRegions(p workspace.Path, regions []ChangedRegion) bool {
+func (s *Service) fitsRegions(p workspace.Path, regions []patch.Region) bool {
 	return jsonBytes(regions)+len(regionsNotice(math.MaxInt32, regions)) <= s.reportRoom(p)
 }
 
@@ -86,7 +87,7 @@ func (s *Service) frameBytes(p workspace.Path, cut slice) int {
 // describe adds the fields about the shown part to the state of a read.
 func (s *Service) describe(st *State, cut slice) {
 	if cut.first > 0 || cut.end < cut.total || cut.inside {
-		st.Range = rangeOf(cut)
+		st.setRange(cut)
 	}
 	if cut.cut {
 		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))

@@ -33,9 +33,10 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // receives debug and warning lines; nil: none
 
-	// KillSwitch returns the position of the switch that disables the cache. It is called at each
-	// check, by [Service.ApplyKillSwitch]. nil: the cache is enabled.
-	KillSwitch func() KillSwitch
+	// KillSwitch reports whether the cache is disabled, so that nothing is looked up, recorded or
+	// enforced. turn is the number of the latest disabling, 0 for none: a cache filled before that is
+	// cleared. It is called at each check, by [Service.ApplyKillSwitch]. nil: the cache is enabled.
+	KillSwitch func() (disabled bool, turn int64)
 	// Instructions reports whether a base name is that of an instruction file, which is never
 	// replaced by a placeholder. nil: agents.md in any letter case.
 	Instructions func(base string) bool
@@ -52,24 +53,16 @@ type Options struct {
 	// client without a session: no read returns a placeholder, and a change of an existing file
 	// without a proof is refused with the reason no_session.
 	NoSession bool
-	// Hook is called at each [Window], so that a test can produce a race there. nil: none.
-	Hook func(Window, workspace.Path)
+	// Hook is called in each read at "stat-read", between the stat and the open, and at "reading",
+	// between the first and the last stat of the open file, so that a test can produce a race there.
+	// nil: none.
+	Hook func(at string, p workspace.Path)
 }
 
-// KillSwitch is a position of the switch that disables the cache: while it is disabled nothing is
-// looked up, recorded or enforced.
-type KillSwitch struct {
-	Disabled bool
-	Turn     int64 // number of the latest disabling, 0 for none: a cache filled before that must be cleared
-}
-
-// Window names a moment between two checks of a file.
-type Window string
-
-// The windows of a read.
+// The moments of a read at which Options.Hook is called.
 const (
-	WindowStatRead Window = "stat-read" // between the stat and the open
-	WindowReading  Window = "reading"   // between the first and the last stat of the open file
+	atStatRead = "stat-read" // between the stat and the open
+	atReading  = "reading"   // between the first and the last stat of the open file
 )
 
 // Service is the file state of one conversation: its counter, its cache, and the reads and
@@ -83,13 +76,13 @@ type Service struct {
 	limits     Limits
 	now        func() time.Time
 	log        *slog.Logger
-	killSwitch func() KillSwitch
+	killSwitch func() (disabled bool, turn int64)
 	steers     func(base string) bool
 	mayShow    func(workspace.Path) bool
 	bases      *BaseStore
 	strict     bool
 	single     bool // there is no session
-	hook       func(Window, workspace.Path)
+	hook       func(at string, p workspace.Path)
 	result     atomic.Int64 // the limit ResultBytes
 
 	dropped droppedSet
@@ -113,7 +106,7 @@ func New(o Options) *Service {
 		single:     o.NoSession,
 		hook:       o.Hook,
 	}
-	s.Cache.Max = s.limits.CacheSize
+	s.Cache.max = s.limits.cacheSize
 	if s.bases == nil {
 		s.bases = new(BaseStore)
 	}
@@ -123,7 +116,7 @@ func New(o Options) *Service {
 	}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if s.killSwitch != nil {
-		s.turn = s.killSwitch().Turn
+		_, s.turn = s.killSwitch()
 	}
 	return s
 }
@@ -141,21 +134,21 @@ func (s *Service) ApplyKillSwitch() (disabled bool) {
 	if s.killSwitch == nil {
 		return false
 	}
-	h := s.killSwitch()
+	disabled, turn := s.killSwitch()
 	s.killSwitchMu.Lock()
 	defer s.killSwitchMu.Unlock()
-	if h.Turn > s.turn {
+	if turn > s.turn {
 		s.Cache.Clear()
-		s.turn = h.Turn
+		s.turn = turn
 	}
-	return h.Disabled
+	return disabled
 }
 
 // StartSession forgets which files were shown and starts the versions after highest, which is 0 for
 // a history without any.
 func (s *Service) StartSession(highest int64) {
-	s.Versions.Reset()
-	s.Versions.Raise(highest)
+	s.Versions.reset()
+	s.Versions.raise(highest)
 	s.Cache.Clear()
 }
 
@@ -163,9 +156,9 @@ func (s *Service) StartSession(highest int64) {
 // continue.
 func (s *Service) Compacted() { s.Cache.Clear() }
 
-func (s *Service) at(w Window, p workspace.Path) {
+func (s *Service) at(moment string, p workspace.Path) {
 	if s.hook != nil {
-		s.hook(w, p)
+		s.hook(moment, p)
 	}
 }
 

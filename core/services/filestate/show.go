@@ -7,15 +7,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Show returns the state of a file from bytes that were already read, and records that the
-// conversation was shown them. The caller has verified that it may be shown: by a matching hash, or
-// [Service.Seen]. The state is withheld if read_file would not show the whole file: text above the
-// limits, other kinds.
-//
-// Content that was dropped from an earlier result is withheld; see [Service.Dropped]. With a
-// [Recording] in ctx the state counts as shown once that is committed; the same applies to the
-// other methods that return a State.
-func (s *Service) Show(ctx context.Context, p workspace.Path, snap *Snapshot) State {
+// show is [Service.ShowSince] without an earlier state.
+func (s *Service) show(ctx context.Context, p workspace.Path, snap *Snapshot) State {
 	if !s.MayShow(p) || s.Dropped(p, snap.SHA256) {
 		return Withheld(p.String())
 	}
@@ -28,10 +21,7 @@ func (s *Service) Show(ctx context.Context, p workspace.Path, snap *Snapshot) St
 		return Withheld(p.String())
 	}
 	version := s.Versions.NextVersion()
-	s.recordRead(ctx, heldRead{p, Reading{
-		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
-		End: lines, TotalLines: lines, Full: true, Cacheable: true,
-	}, version, snap.Data})
+	s.recordRead(ctx, heldRead{p, snap.whole(lines), version, snap.Data})
 	return State{FilePath: p.String(), Version: &version, SHA256: &snap.SHA256, Content: &doc.Text}
 }
 
@@ -49,28 +39,19 @@ func (s *Service) Written(ctx context.Context, p workspace.Path, info workspace.
 	return st
 }
 
-// WrittenUnseen is Written for a text that is not entirely the conversation's own, because the user
-// has edited it. If it may not be shown it is withheld with its hash, and the file must be read
-// before it is changed again.
-func (s *Service) WrittenUnseen(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string) State {
+// WrittenUnseen is Written for a text that the conversation does not know completely: because the
+// user has edited it, or, if byHash is true, because it changed a file of which it had only the hash.
+// If the text may not be shown now, the file must be read before it is changed again without a hash:
+// the state has only the version and the hash, or is withheld unless byHash is true.
+func (s *Service) WrittenUnseen(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, byHash bool) State {
 	lines := textfile.Lines(text)
 	if s.mayShowText(p, text, lines) {
 		return s.Written(ctx, p, info, text, sha)
 	}
 	s.recordWrite(ctx, p, info, sha, lines, 0)
-	return Withheld(p.String())
-}
-
-// WrittenByHash is Written for a change of a file that the conversation has not been shown, or no
-// longer has: it knew only the hash. If the result may not be shown now, the state still has
-// version and hash, but does not count as known: the file must be read before it is changed without
-// a hash.
-func (s *Service) WrittenByHash(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string) State {
-	lines := textfile.Lines(text)
-	if s.mayShowText(p, text, lines) {
-		return s.Written(ctx, p, info, text, sha)
+	if !byHash {
+		return Withheld(p.String())
 	}
-	s.recordWrite(ctx, p, info, sha, lines, 0)
 	version := s.Versions.NextVersion()
 	return State{FilePath: p.String(), Version: &version, SHA256: &sha}
 }
@@ -106,11 +87,11 @@ func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {
 func (s *Service) MayShow(p workspace.Path) bool { return s.mayShow == nil || s.mayShow(p) }
 
 // ShowsAsText reports whether a read shows a file at p with this data as text, whatever its number
-// of lines: text, or SVG up to the limit SVGBytes. Only such a file may be changed.
+// of lines: text, or SVG up to 1 MiB. Only such a file may be changed.
 func (s *Service) ShowsAsText(p workspace.Path, data []byte) bool {
 	size := int64(len(data))
 	class := textfile.Classify(p.Base(), data[:min(size, textfile.HeadSize)], size)
-	return class.Kind == textfile.KindText || class.Kind == textfile.KindSVG && size <= s.limits.SVGBytes
+	return class.Kind == textfile.KindText || class.Kind == textfile.KindSVG && size <= s.limits.svgBytes
 }
 
 func (s *Service) fits(p workspace.Path, text string, lines int) bool {

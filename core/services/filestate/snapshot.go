@@ -22,6 +22,14 @@ type Snapshot struct {
 	Stable bool // no process wrote during the read
 }
 
+// whole returns the reading that shows all lines of the snapshot.
+func (s *Snapshot) whole(lines int) reading {
+	return reading{
+		info: s.Info, local: s.Local, at: s.At, sha: s.SHA256, torn: !s.Stable,
+		end: lines, totalLines: lines, full: true, cacheable: s.Stable,
+	}
+}
+
 // snapshotTries limits how often a disturbed read is repeated.
 const snapshotTries = 3
 
@@ -56,7 +64,7 @@ func (s *Service) snapshot(ctx context.Context, p workspace.Path, f *os.File) (*
 		if err != nil {
 			return nil, readFailure(p, err)
 		}
-		s.at(WindowReading, p)
+		s.at(atReading, p)
 		snap.Info, err = workspace.InfoOf(f)
 		if err != nil {
 			return nil, readFailure(p, err)

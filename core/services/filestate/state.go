@@ -1,6 +1,10 @@
 package filestate
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/fettle-dev/fettle/core/services/patch"
+)
 
 // State is a state object: the description of one file for a model. The first four keys are always
 // present. A withheld state, of which nothing may be shown, has only its path; the other three are
@@ -14,20 +18,18 @@ type State struct {
 	FilePath string  `json:"file_path"` // absolute, cleaned, links not resolved
 	Content  *string `json:"content"`   // decoded, line endings as in the file
 
-	Range
-	// ChangedRegions replace Content in the result of a change; see Limits.ChangedRegionsAbove.
-	// Then TotalLines is set, and Notice explains them. nil: there are none; empty: nothing
-	// differs.
-	ChangedRegions []ChangedRegion `json:"changed_regions,omitzero"`
-	Notice         string          `json:"notice,omitempty"`
-}
+	// The part of the file that Content contains; all zero: the whole.
 
-// Range is the part of the file that Content contains. All zero: the whole.
-type Range struct {
 	Truncated  bool    `json:"truncated,omitempty"`   // truncated by a limit
 	LinesShown *[2]int `json:"lines_shown,omitempty"` // first and last, 1-based, inclusive
 	TotalLines *int    `json:"total_lines,omitempty"`
 	NextOffset *int    `json:"next_offset,omitempty"` // 0-based; absent at the end of the file
+
+	// ChangedRegions replace Content in the result of a change; see Limits.ChangedRegionsAbove.
+	// Then TotalLines is set, and Notice explains them. nil: there are none; empty: nothing
+	// differs. The conversation knows the base, an earlier state.
+	ChangedRegions []patch.Region `json:"changed_regions,omitzero"`
+	Notice         string         `json:"notice,omitempty"`
 }
 
 // Withheld returns the state of a file that may not be shown.

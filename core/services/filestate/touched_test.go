@@ -80,7 +80,7 @@ func TestTouchedFindsNothing(t *testing.T) {
 func TestTouchedLeavesTornReads(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one\n")
-	f.Cache.RecordRead(f.name("a"), Reading{Info: workspace.Info{Ino: 1, Size: 1}, At: f.clock, Torn: true}, 1)
+	f.Cache.recordRead(f.name("a"), reading{info: workspace.Info{Ino: 1, Size: 1}, at: f.clock, torn: true}, 1)
 	changed, gone := f.Touched(t.Context(), f.disk.Resolve)
 	require.Empty(t, append(changed, gone...))
 }

@@ -61,25 +61,18 @@ func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) file
 			return st
 		}
 	}
-	switch {
-	case p.request.Edited:
-		return s.state.WrittenUnseen(ctx, path, out.Info, text, out.SHA256)
-	case p.base.Exists && !p.known && !p.request.Whole:
-		return s.state.WrittenByHash(ctx, path, out.Info, text, out.SHA256)
+	if byHash := p.base.Exists && !p.known && !p.request.Whole; byHash || p.request.Edited {
+		return s.state.WrittenUnseen(ctx, path, out.Info, text, out.SHA256, !p.request.Edited)
 	}
 	return s.state.Written(ctx, path, out.Info, text, out.SHA256)
 }
 
-// regionsOf returns the regions of a change; never nil.
-func regionsOf(c *patch.Change) []filestate.ChangedRegion {
-	regions := []filestate.ChangedRegion{}
-	for _, r := range c.Regions() {
-		// Decoded text does not contain the byte order mark that a change may add to the file.
-		content := strings.TrimPrefix(r.Text, byteOrderMark)
-		if r.New[0] > 1 {
-			content = r.Text
-		}
-		regions = append(regions, filestate.ChangedRegion{Lines: r.New, BaseLines: r.Old, Content: content})
+// regionsOf returns the regions of a change; never nil. Decoded text does not contain the byte order
+// mark that a change may add to the file.
+func regionsOf(c *patch.Change) []patch.Region {
+	regions := c.Regions()
+	if len(regions) > 0 && regions[0].Lines[0] <= 1 {
+		regions[0].Content = strings.TrimPrefix(regions[0].Content, byteOrderMark)
 	}
 	return regions
 }

@@ -238,7 +238,7 @@ func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot
 
 // show returns the current state of the target of a refused plan.
 func (s *Service) show(ctx context.Context, p *Plan, snap *filestate.Snapshot) filestate.State {
-	return s.state.ShowSince(ctx, p.request.Path, snap, p.last, func(base, text string) []filestate.ChangedRegion {
+	return s.state.ShowSince(ctx, p.request.Path, snap, p.last, func(base, text string) []patch.Region {
 		return regionsOf(patch.Between(base, text))
 	})
 }

@@ -10,10 +10,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Applier applies a corrected change to the text it was made for. It is [ApplyStrict], except in
-// tests.
-type Applier func(base string, c *Change) (string, error)
-
 // ApplyStrict applies c with go-gitdiff's strict applier, which accepts neither offset nor fuzz:
 // base must contain every context and removed line at its place, byte for byte. It fails with code
 // patch_apply_failed.
@@ -66,8 +62,8 @@ func lengthOf(text string, n int64) (bytes int, ok bool) {
 	return bytes, n == 0
 }
 
-// ApplyFailed returns the error for a corrected diff that an [Applier] refuses: cause itself if it
-// has a code already, or a new error of code patch_apply_failed.
+// ApplyFailed returns the error for a corrected diff that could not be applied: cause itself if it
+// has the code already, or a new error of code patch_apply_failed.
 func ApplyFailed(cause error) *fault.Error {
 	if e := fault.As(cause); e != nil && e.Code == fault.PatchApplyFailed {
 		return e

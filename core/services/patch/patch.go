@@ -21,10 +21,6 @@ type Diff struct {
 	cut              bool         // its text ends inside the last line of the last hunk
 }
 
-// Names returns the file names in the diff, "" if there are none. They have no influence on the
-// patched file.
-func (d *Diff) Names() (oldName, newName string) { return d.oldName, d.newName }
-
 // IsFor reports whether the diff names the file at path, or none. A name matches every path that
 // ends in it.
 func (d *Diff) IsFor(path string) bool {

@@ -217,7 +217,7 @@ func TestNames(t *testing.T) {
 	} {
 		d, err := Parse(header + "@@ -1 +1 @@\n-a\n+b\n")
 		require.NoError(t, err)
-		o, n := d.Names()
+		o, n := d.oldName, d.newName
 		require.Equal(t, want, [2]string{o, n}, header)
 	}
 }

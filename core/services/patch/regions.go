@@ -7,11 +7,12 @@ import (
 )
 
 // Region is a run of lines of the new text of a [Change], a change and the unchanged lines around
-// it, with the lines of the old text that it replaces. Lines are counted from 1, first and last
+// it, with the lines of the old text, its base, that it replaces. Lines are counted from 1, first and last
 // inclusive; of an empty run, last is one less than first.
 type Region struct {
-	Old, New [2]int
-	Text     string // the lines New, each with its ending
+	Lines     [2]int `json:"lines"`
+	BaseLines [2]int `json:"base_lines"`
+	Content   string `json:"content"` // Lines, each with its ending
 }
 
 // Regions returns the changed parts of the new text, in order and disjoint: each change with up to
@@ -27,7 +28,7 @@ func (c *Change) Regions() []Region {
 			}
 		}
 		regions = append(regions, Region{
-			Old: linesOf(f.OldPosition, f.OldLines), New: linesOf(f.NewPosition, f.NewLines), Text: text.String(),
+			Lines: linesOf(f.NewPosition, f.NewLines), BaseLines: linesOf(f.OldPosition, f.OldLines), Content: text.String(),
 		})
 	}
 	return regions

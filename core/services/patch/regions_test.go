@@ -16,14 +16,14 @@ func requireRegions(t *testing.T, oldText, newText string, c *Change) {
 	var b strings.Builder
 	at, line := 0, 0 // lines of the old and of the new text so far
 	for i, r := range c.Regions() {
-		gap := r.Old[0] - 1 - at
+		gap := r.BaseLines[0] - 1 - at
 		require.True(t, gap > 0 || i == 0 && gap == 0, "region %d begins %d lines after the one before", i, gap)
 		b.WriteString(strings.Join(olds[at:at+gap], ""))
 		line += gap
-		require.Equal(t, line+1, r.New[0], "region %d", i)
-		require.Len(t, splitLines(r.Text), r.New[1]-r.New[0]+1, "region %d", i)
-		b.WriteString(r.Text)
-		at, line = r.Old[1], r.New[1]
+		require.Equal(t, line+1, r.Lines[0], "region %d", i)
+		require.Len(t, splitLines(r.Content), r.Lines[1]-r.Lines[0]+1, "region %d", i)
+		b.WriteString(r.Content)
+		at, line = r.BaseLines[1], r.Lines[1]
 	}
 	b.WriteString(strings.Join(olds[at:], ""))
 	require.Equal(t, newText, b.String())
@@ -68,17 +68,17 @@ func TestRegions(t *testing.T) {
 		"nothing":              {"a\n", "a\n", []Region{}},
 		"both empty":           {"", "", []Region{}},
 		"one line":             {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nV\n6\n7\n8\n9\n", []Region{{[2]int{2, 8}, [2]int{2, 8}, "2\n3\n4\nV\n6\n7\n8\n"}}},
-		"deleted":              {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n6\n7\n8\n9\n", []Region{{[2]int{2, 8}, [2]int{2, 7}, "2\n3\n4\n6\n7\n8\n"}}},
-		"inserted at the head": {"1\n2\n3\n4\n5\n", "0\n1\n2\n3\n4\n5\n", []Region{{[2]int{1, 3}, [2]int{1, 4}, "0\n1\n2\n3\n"}}},
-		"emptied":              {"1\n2\n", "", []Region{{[2]int{1, 2}, [2]int{1, 0}, ""}}},
-		"filled":               {"", "1\n2\n", []Region{{[2]int{1, 0}, [2]int{1, 2}, "1\n2\n"}}},
+		"deleted":              {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n6\n7\n8\n9\n", []Region{{[2]int{2, 7}, [2]int{2, 8}, "2\n3\n4\n6\n7\n8\n"}}},
+		"inserted at the head": {"1\n2\n3\n4\n5\n", "0\n1\n2\n3\n4\n5\n", []Region{{[2]int{1, 4}, [2]int{1, 3}, "0\n1\n2\n3\n"}}},
+		"emptied":              {"1\n2\n", "", []Region{{[2]int{1, 0}, [2]int{1, 2}, ""}}},
+		"filled":               {"", "1\n2\n", []Region{{[2]int{1, 2}, [2]int{1, 0}, "1\n2\n"}}},
 		"no final newline":     {"1\n2\n", "1\n2", []Region{{[2]int{1, 2}, [2]int{1, 2}, "1\n2"}}},
 		"CR LF":                {"1\r\n2\r\n", "1\r\nß→\r\n", []Region{{[2]int{1, 2}, [2]int{1, 2}, "1\r\nß→\r\n"}}},
 		"a huge line":          {"1\n" + long, "0\n" + long, []Region{{[2]int{1, 2}, [2]int{1, 2}, "0\n" + long}}},
 		"neighbours are one": {"a\n1\n2\n3\n4\n5\n6\nb\n", "A\n1\n2\n3\n4\n5\n6\nB\n", []Region{
 			{[2]int{1, 8}, [2]int{1, 8}, "A\n1\n2\n3\n4\n5\n6\nB\n"}}},
 		"others are two": {"a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\nA\n1\n2\n3\n4\n5\n6\n7\nB\n", []Region{
-			{[2]int{1, 4}, [2]int{1, 5}, "A\nA\n1\n2\n3\n"}, {[2]int{6, 9}, [2]int{7, 10}, "5\n6\n7\nB\n"}}},
+			{[2]int{1, 5}, [2]int{1, 4}, "A\nA\n1\n2\n3\n"}, {[2]int{7, 10}, [2]int{6, 9}, "5\n6\n7\nB\n"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := between(tt.old, tt.new, 0)

@@ -57,9 +57,7 @@ func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 	if err != nil {
 		return err
 	}
-	t.state.Cache.Track(p.String(), filestate.Reading{
-		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256, Torn: !snap.Stable,
-	})
+	t.state.Cache.Track(p.String(), snap)
 	return nil
 }
 

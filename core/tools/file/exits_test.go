@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -27,8 +28,8 @@ func TestCancelledCommit(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSession(t, func(p *config.Parameters) {
-			p.Calls.Seams.Commit = func(step commit.Step) error {
-				if step == commit.StepTempWritten {
+			p.Calls.Seam = func(at string, _ workspace.Path) error {
+				if at == "commit:"+string(commit.StepTempWritten) {
 					cancel()
 				}
 				return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
@@ -113,13 +112,14 @@ func TestTurnsIntoNoFile(t *testing.T) {
 // The same for reads.
 func TestTurnsIntoAFIFOWhileReading(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
-		p.Calls.Seams.Read = func(w filestate.Window, path workspace.Path) {
-			if w == filestate.WindowStatRead {
+		p.Calls.Seam = func(at string, path workspace.Path) error {
+			if at == "stat-read" {
 				_ = os.Remove(path.String())
 				if err := syscall.Mkfifo(path.String(), 0o666); err != nil {
 					t.Error(err)
 				}
 			}
+			return nil
 		}
 	})
 	s.Write("a.txt", strings.Repeat(base, 10))

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -115,8 +116,8 @@ func TestOrderOfAState(t *testing.T) {
 	lines, total := [2]int{1, 2}, 3
 	data, err := json.Marshal(filestate.State{
 		Version: &one, SHA256: &text, FilePath: "/a", Content: &text,
-		Range:          filestate.Range{Truncated: true, LinesShown: &lines, TotalLines: &total, NextOffset: &total},
-		ChangedRegions: []filestate.ChangedRegion{}, Notice: "n",
+		Truncated: true, LinesShown: &lines, TotalLines: &total, NextOffset: &total,
+		ChangedRegions: []patch.Region{}, Notice: "n",
 	})
 	require.NoError(t, err)
 	keys, _ := keysInOrder(t, data)

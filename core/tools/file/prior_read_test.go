@@ -163,7 +163,7 @@ func TestStatFailure(t *testing.T) {
 func TestStatFailureWithTheCacheDisabled(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		b := newBench(t, func(o *filestate.Options) {
-			o.KillSwitch = func() filestate.KillSwitch { return filestate.KillSwitch{Disabled: true} }
+			o.KillSwitch = func() (bool, int64) { return true, 0 }
 		})
 		b.write(t, "a.txt", base)
 		b.statErr = syscall.EACCES

@@ -196,10 +196,11 @@ func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
 // Binary data does not fit in a list of states. Its element states how to read it.
 func TestReadManyFilesPayloads(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
-		p.Calls.Seams.Read = func(w filestate.Window, path workspace.Path) {
-			if w == filestate.WindowReading {
+		p.Calls.Seam = func(at string, path workspace.Path) error {
+			if at == "reading" {
 				t.Errorf("%s was read completely for nothing", path)
 			}
+			return nil
 		}
 	})
 	s.Write("a.png", png)

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -45,7 +46,7 @@ func TestMismatchOfALongFileIsShort(t *testing.T) {
 	s, r := refusal(t, 0)
 	requireError(t, r, fault.FileChangedSinceRead, fault.Changed)
 	st := requireRegionsOf(t, r, base)
-	require.Equal(t, []filestate.ChangedRegion{{Lines: [2]int{2, 8}, BaseLines: [2]int{2, 8}, Content: linesBetween(changed, 2, 8)}}, st.ChangedRegions)
+	require.Equal(t, []patch.Region{{Lines: [2]int{2, 8}, BaseLines: [2]int{2, 8}, Content: linesBetween(changed, 2, 8)}}, st.ChangedRegions)
 	require.Equal(t, stateMismatch, configtest.Decode[file.Report](t, r).Message)
 	size := len(r.Result.LLMContent.String())
 	require.LessOrEqual(t, size, 1500)

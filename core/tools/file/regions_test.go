@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -96,7 +97,7 @@ func TestChangedRegions(t *testing.T) {
 
 	next := replaceLines(text, 50)
 	st := requireInRegions(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 50 of the text\n+LINE 50 OF THE TEXT\n", *first.SHA256)), text)
-	require.Equal(t, []filestate.ChangedRegion{{Lines: [2]int{47, 53}, BaseLines: [2]int{47, 53}, Content: linesBetween(next, 47, 53)}}, st.ChangedRegions)
+	require.Equal(t, []patch.Region{{Lines: [2]int{47, 53}, BaseLines: [2]int{47, 53}, Content: linesBetween(next, 47, 53)}}, st.ChangedRegions)
 	require.Equal(t, *first.Version+1, *st.Version)
 
 	text, next = next, strings.Replace(next, "line 70 of the text\n", "", 1)
@@ -117,7 +118,7 @@ func TestChangedRegions(t *testing.T) {
 	// The same text again: there is no difference, and the result reports it.
 	text = s.Read("a.txt")
 	st = requireInRegions(t, s.Call(file.WriteFile, writeArgs("a.txt", text, *st.SHA256)), text)
-	require.Equal(t, []filestate.ChangedRegion{}, st.ChangedRegions)
+	require.Equal(t, []patch.Region{}, st.ChangedRegions)
 
 	// RC-14: a read directly after a write returns the content, and the next one a placeholder.
 	require.Equal(t, text, *read(t, s, "a.txt").Content)

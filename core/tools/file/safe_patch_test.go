@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
@@ -245,9 +246,12 @@ func TestSafePatchAmbiguous(t *testing.T) {
 func TestSafePatchApplierFails(t *testing.T) {
 	calls := 0
 	s := newSession(t, func(p *config.Parameters) {
-		p.Calls.Seams.Apply = func(string, *patch.Change) (string, error) {
+		p.Calls.Seam = func(at string, _ workspace.Path) error {
+			if at != "apply" {
+				return nil
+			}
 			calls++
-			return "half", errors.New("no luck")
+			return errors.New("no luck")
 		}
 	})
 	s.Write("a.txt", base)

@@ -24,9 +24,9 @@ type Services struct {
 	Mutator     Mutator
 	Directories Directories
 	Finder      Finder
-	Access      Access        // called for each successful access; nil: none
-	Apply       patch.Applier // nil: patch.ApplyStrict
-	Results     Results       // nil: results have no limit of their own
+	Access      Access                                             // called for each successful access; nil: none
+	Apply       func(base string, c *patch.Change) (string, error) // nil: patch.ApplyStrict
+	Results     Results                                            // nil: results have no limit of their own
 }
 
 // Results returns the maximum size of the text of one result, as JSON, in bytes; *filestate.Service implements it.

@@ -16,7 +16,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
-	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -33,8 +32,7 @@ func stagedSession(t *testing.T, window string, act func(s *configtest.Session))
 		}
 	}
 	s = newSession(t, func(p *config.Parameters) {
-		p.Calls.Seams.Mutation = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
-		p.Calls.Seams.Commit = func(step commit.Step) error { at("commit:" + string(step)); return nil }
+		p.Calls.Seam = func(name string, _ workspace.Path) error { at(name); return nil }
 	})
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { at("prompt"); return bus.ProceedOnce }
 	return s, func() {
@@ -207,9 +205,9 @@ func TestLinkSwappedInWhileReading(t *testing.T) {
 			var s *configtest.Session
 			swapped := false
 			s = newSession(t, func(p *config.Parameters) {
-				p.Calls.Seams.Read = func(w filestate.Window, _ workspace.Path) {
-					if w != filestate.WindowStatRead || swapped {
-						return
+				p.Calls.Seam = func(at string, _ workspace.Path) error {
+					if at != "stat-read" || swapped {
+						return nil
 					}
 					swapped = true
 					target := outside
@@ -222,6 +220,7 @@ func TestLinkSwappedInWhileReading(t *testing.T) {
 					if err := os.Symlink(target, s.Path(what)); err != nil {
 						t.Error(err)
 					}
+					return nil
 				}
 			})
 			s.Write("dir/a.txt", base)
@@ -321,8 +320,8 @@ func TestCommitFailures(t *testing.T) {
 				eachMutator(t, func(t *testing.T, m mutator) {
 					fail := true
 					s := newSession(t, func(p *config.Parameters) {
-						p.Calls.Seams.Commit = func(at commit.Step) error {
-							if fail && at == step {
+						p.Calls.Seam = func(at string, _ workspace.Path) error {
+							if fail && at == "commit:"+string(step) {
 								return failure.err
 							}
 							return nil
