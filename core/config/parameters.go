@@ -16,9 +16,11 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
+	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -338,10 +340,20 @@ type Services struct {
 	Processes *process.Service
 }
 
-// at calls the Seam, if there is one.
-func (c *Calls) at(moment string, p workspace.Path) error {
-	if c.Seam == nil {
-		return nil
+// hooks returns the Seam in the forms that the services require; nil without one.
+func (c *Calls) hooks() (read func(string, workspace.Path), mutate func(mutation.Window, workspace.Path), step func(commit.Step) error, apply func(string, *patch.Change) (string, error)) {
+	seam := c.Seam
+	if seam == nil {
+		return nil, nil, nil, nil
 	}
-	return c.Seam(moment, p)
+	read = func(at string, p workspace.Path) { _ = seam(at, p) }
+	mutate = func(w mutation.Window, p workspace.Path) { _ = seam(string(w), p) }
+	step = func(s commit.Step) error { return seam("commit:"+string(s), workspace.Path{}) }
+	apply = func(base string, change *patch.Change) (string, error) {
+		if err := seam("apply", workspace.Path{}); err != nil {
+			return "", err
+		}
+		return patch.ApplyStrict(base, change)
+	}
+	return read, mutate, step, apply
 }

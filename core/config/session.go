@@ -83,6 +83,7 @@ func (s *session) cleared() {
 // tools to them, so that no tool can reach another conversation's.
 func (c *Config) newSession(sh *shared) (*session, error) {
 	s := &session{shared: sh}
+	read, mutate, _, _ := c.params().Calls.hooks()
 	s.state = filestate.New(filestate.Options{
 		Files:      sh.workspace,
 		Limits:     c.limits(),
@@ -96,11 +97,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Bases:       &sh.bases,
 		RequireSeen: c.params().Session.RequireSeen,
 		NoSession:   c.params().Session.NoSession,
-		Hook:        func(at string, p workspace.Path) { _ = c.given.Calls.at(at, p) },
+		Hook:        read,
 	})
 	s.mutation = mutation.New(mutation.Options{
 		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Environment.Logger,
-		Hook: func(w mutation.Window, p workspace.Path) { _ = c.given.Calls.at(string(w), p) },
+		Hook: mutate,
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Policy.Trust != trust.Untrusted { // an untrusted project's instruction files are not read

@@ -21,7 +21,6 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
-	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -79,7 +78,8 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.commitStep, Logger: c.params().Environment.Logger})
+	_, _, step, _ := c.params().Calls.hooks()
+	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: step, Logger: c.params().Environment.Logger})
 	facts := memory.Options{Heading: memory.HeadingOf(c.params().Environment.Layout.Name), Committer: committer}
 	if dir, err := c.userDir(); err == nil {
 		facts.Path = filepath.Join(dir, c.params().Environment.Layout.ContextFile)
@@ -90,19 +90,6 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	sh.checkpoints = c.openCheckpoints(sh)
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil
-}
-
-// commitStep calls the Seam at a step of a commit.
-func (c *Config) commitStep(s commit.Step) error {
-	return c.given.Calls.at("commit:"+string(s), workspace.Path{})
-}
-
-// applyPatch calls the Seam, then applies a patch.
-func (c *Config) applyPatch(base string, change *patch.Change) (string, error) {
-	if err := c.given.Calls.at("apply", workspace.Path{}); err != nil {
-		return "", err
-	}
-	return patch.ApplyStrict(base, change)
 }
 
 // close ends everything that the services have started and closes them.
