@@ -209,7 +209,7 @@ func TestValidate(t *testing.T) {
 		return r
 	}
 	for want, r := range map[string]policy.Rule{
-		"is no MCP server":                                   with(fine, func(r *policy.Rule) { r.Server = "git*" }),
+		"is not an MCP server":                               with(fine, func(r *policy.Rule) { r.Server = "git*" }),
 		"is not an effect":                                   with(fine, func(r *policy.Rule) { r.Effects = []string{"network", "net"} }),
 		"names no tool":                                      with(fine, func(r *policy.Rule) { r.Tools = nil }),
 		"is empty":                                           with(fine, func(r *policy.Rule) { r.Tools = []string{"x", " "} }),
