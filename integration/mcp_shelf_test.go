@@ -47,7 +47,7 @@ func bookshelf() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	s := server.New(server.Options{Name: "shelf", Version: "1.2.3", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
+	s := server.New(server.Options{Name: "shelf", Version: "1.2.3", Open: func(context.Context, server.Client) (*mcp.Service, error) {
 		return shelfService(offered), nil
 	}})
 	if err := s.Stdio(context.Background(), os.Stdin, os.Stdout); err != nil {

@@ -27,6 +27,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
+// toolCall is a call that a fake receives.
+type toolCall struct {
+	Tool     string
+	Args     json.RawMessage
+	Progress func(tools.Progress)
+}
+
 // servers dials servers within the test, by name.
 type servers struct {
 	mu     sync.Mutex
@@ -39,7 +46,7 @@ type servers struct {
 type fakeServer struct {
 	hangs bool
 	tools []mcp.Tool
-	call  func(ctx context.Context, c mcp.Call) (mcp.CallResult, error)
+	call  func(ctx context.Context, c toolCall) (mcp.CallResult, error)
 	info  mcp.Info
 
 	mu       sync.Mutex
@@ -107,7 +114,8 @@ func (f *fakeServer) Prompts(context.Context) ([]mcp.Prompt, error) {
 	return []mcp.Prompt{{Name: "book review", Arguments: []mcp.PromptArgument{{Name: "title", Required: true}}}}, nil
 }
 
-func (f *fakeServer) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) {
+func (f *fakeServer) Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (mcp.CallResult, error) {
+	c := toolCall{tool, args, progress}
 	if f.call == nil {
 		return mcp.CallResult{Content: []tools.Part{{Text: "called " + c.Tool + " " + string(c.Args)}}}, nil
 	}
@@ -157,9 +165,9 @@ func (f *fakeServer) Close() error {
 func (f *fakeServer) offer(list ...mcp.Tool) {
 	f.mu.Lock()
 	f.tools = list
-	changed := f.handlers.ToolsChanged
+	changed := f.handlers.Changed
 	f.mu.Unlock()
-	changed()
+	changed(mcp.Change{Tools: true})
 }
 
 func fakeTool(name string, annotations map[string]any) mcp.Tool {
@@ -474,7 +482,7 @@ func TestServerChangesFile(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"b": server}}
 	c := s.with(t, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`)
 	path := c.Write("f.txt", "one\n")
-	server.call = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+	server.call = func(context.Context, toolCall) (mcp.CallResult, error) {
 		c.Write("f.txt", "another\n")
 		return mcp.CallResult{Content: []tools.Part{{Text: "done"}}}, nil
 	}
@@ -572,7 +580,7 @@ func TestServerAsks(t *testing.T) {
 	bus.Subscribe(t.Context(), c.MessageBus(), func(_ context.Context, r bus.AskUserRequest) {
 		_ = c.MessageBus().Publish(bus.AskUserResponse{CorrelationID: r.CorrelationID, Answers: map[string]string{"0": "Ann"}})
 	})
-	server.call = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+	server.call = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 		got, err := server.handlers.Elicit(ctx, tools.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 		return mcp.CallResult{Content: []tools.Part{{Text: string(got.Action) + string(got.Content)}}}, err
 	}

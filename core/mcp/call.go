@@ -20,7 +20,7 @@ func (r *remote) run(ctx context.Context, args json.RawMessage, out tools.Output
 	defer relay.close()
 	var answer CallResult
 	err := r.server.request(ctx, "call "+r.name, "its tool "+quoted(r.name), func(ctx context.Context, session Session) (err error) {
-		answer, err = session.Call(ctx, Call{Tool: r.name, Args: args, Progress: relay.progress})
+		answer, err = session.Call(ctx, r.name, args, relay.progress)
 		return err
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func progressLine(p tools.Progress) string {
 // result converts an answer into the results for the model and for display.
 func (r *remote) result(a CallResult) tools.Result {
 	s := r.server
-	render := newRendering(s.m.o.MaxText, s.m.o.MaxData)
+	render := newRendering(s.m.o.maxText, maxData)
 	for _, p := range a.Content {
 		render.part(p)
 	}

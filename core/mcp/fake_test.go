@@ -30,6 +30,13 @@ func (d dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (
 	return dial(ctx, spec, h)
 }
 
+// toolCall is a call that a fake receives.
+type toolCall struct {
+	Tool     string
+	Args     json.RawMessage
+	Progress func(tools.Progress)
+}
+
 // fake is a session. A test configures it before the session is used, or through
 // with.
 type fake struct {
@@ -47,7 +54,7 @@ type fake struct {
 	closed    int
 	panics    string // the method that panics
 	deaf      bool   // it lists its tools even after ctx has ended
-	onCall    func(ctx context.Context, c mcp.Call) (mcp.CallResult, error)
+	onCall    func(ctx context.Context, c toolCall) (mcp.CallResult, error)
 	onRead    func(ctx context.Context, uri string) ([]tools.Resource, error)
 	onPrompt  func(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error)
 	onList    func(ctx context.Context) error
@@ -141,7 +148,8 @@ func (s *fake) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
 	return slices.Clone(s.prompts), ctx.Err()
 }
 
-func (s *fake) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) {
+func (s *fake) Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (mcp.CallResult, error) {
+	c := toolCall{tool, args, progress}
 	s.step("Call")
 	if s.onCall != nil {
 		return s.onCall(ctx, c)

@@ -122,10 +122,18 @@ func (l *link) request(ctx context.Context, run func(ctx context.Context) error)
 // handlers returns the callbacks through which a session notifies the server.
 func (s *server) handlers(l *link) Handlers {
 	h := Handlers{
-		ToolsChanged:     func() { l.notify(toolsChanged) },
-		ResourcesChanged: func() { l.notify(resourcesChanged) },
-		PromptsChanged:   func() { l.notify(promptsChanged) },
-		Log:              s.note,
+		Log: s.note,
+		Changed: func(c Change) {
+			if c.Tools {
+				l.notify(toolsChanged)
+			}
+			if c.Resources {
+				l.notify(resourcesChanged)
+			}
+			if c.Prompts {
+				l.notify(promptsChanged)
+			}
+		},
 	}
 	if s.m.o.Elicit != nil {
 		h.Elicit = func(ctx context.Context, e tools.Elicitation) (tools.Elicited, error) { return s.elicit(ctx, l, e) }

@@ -34,15 +34,18 @@ type Options struct {
 	Changed func(server string)
 	Logger  *slog.Logger // nil: nothing is logged
 
-	// MaxText and MaxData limit how many bytes of text, and of images and other
-	// data, the model receives of one answer. Zero: 256 KiB and 10 MiB. A note
-	// reports omitted content.
-	MaxText, MaxData int
+	maxText int // as maxText; 0: that
 }
 
+// Bounds of the bytes of text, and of images and other data, that the model receives
+// of one answer. A note reports omitted content.
+const (
+	maxText = 256 << 10
+	maxData = 10 << 20
+)
+
 func (o Options) withDefaults() Options {
-	o.MaxText = cmp.Or(o.MaxText, 256<<10)
-	o.MaxData = cmp.Or(o.MaxData, 10<<20)
+	o.maxText = cmp.Or(o.maxText, maxText)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }

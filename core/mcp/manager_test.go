@@ -248,7 +248,7 @@ func TestDiesInMidCall(t *testing.T) {
 		s := newFake(tool("a"))
 		s.stderr = []string{"panic: out of luck", "exit 2"}
 		var calls atomic.Int32
-		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 			calls.Add(1)
 			<-ctx.Done() // and not at Done: a session may notice late
 			return mcp.CallResult{}, ctx.Err()
@@ -268,7 +268,7 @@ func TestDiesInMidCall(t *testing.T) {
 func TestCloseEndsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
-		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 			<-ctx.Done()
 			return mcp.CallResult{}, ctx.Err()
 		}
@@ -451,7 +451,7 @@ func TestListChanged(t *testing.T) {
 		before := told.number("s")
 		kept := lookUp(t, m, "s", "a")
 
-		s.ToolsChanged() // without an effect
+		s.Changed(mcp.Change{Tools: true}) // without an effect
 		time.Sleep(second)
 		require.Equal(t, 2, s.count(&s.listed))
 		require.Equal(t, before, told.number("s"))
@@ -462,11 +462,11 @@ func TestListChanged(t *testing.T) {
 			s.onList = func(context.Context) error { time.Sleep(second); return nil }
 		})
 		for range 1000 {
-			s.ToolsChanged()
+			s.Changed(mcp.Change{Tools: true})
 		}
 		time.Sleep(second / 2)
 		for range 1000 { // while the list is fetched
-			s.ToolsChanged()
+			s.Changed(mcp.Change{Tools: true})
 		}
 		time.Sleep(time.Minute)
 		require.Equal(t, 4, s.count(&s.listed))
@@ -478,8 +478,8 @@ func TestListChanged(t *testing.T) {
 			s.prompts = []mcp.Prompt{{Name: "p"}}
 			s.resources = []mcp.Resource{{URI: "x:1", Name: "one"}}
 		})
-		s.PromptsChanged()
-		s.ResourcesChanged()
+		s.Changed(mcp.Change{Prompts: true})
+		s.Changed(mcp.Change{Resources: true})
 		time.Sleep(second)
 		require.Equal(t, 4, s.count(&s.listed))
 		require.Equal(t, []string{"p"}, status(t, m, "s").Prompts)
@@ -487,7 +487,7 @@ func TestListChanged(t *testing.T) {
 
 		// A list that cannot be fetched keeps its old content.
 		s.with(func(s *fake) { s.onList = func(context.Context) error { return errBroken } })
-		s.ToolsChanged()
+		s.Changed(mcp.Change{Tools: true})
 		time.Sleep(second)
 		require.Len(t, m.Tools("s"), 2)
 	})
@@ -505,8 +505,8 @@ func TestListsAgain(t *testing.T) {
 			s.onList = func(context.Context) error { return errBroken }
 		})
 		listed := s.count(&s.listed)
-		s.ToolsChanged()
-		s.PromptsChanged()
+		s.Changed(mcp.Change{Tools: true})
+		s.Changed(mcp.Change{Prompts: true})
 		synctest.Wait()
 		require.Equal(t, []string{"p"}, status(t, m, "s").Prompts)
 		time.Sleep(time.Hour)
@@ -514,7 +514,7 @@ func TestListsAgain(t *testing.T) {
 		require.Equal(t, []string{"a"}, status(t, m, "s").Tools)
 		s.with(func(s *fake) { s.onList = nil })
 		for range 1000 { // which do not postpone it
-			s.PromptsChanged()
+			s.Changed(mcp.Change{Prompts: true})
 			time.Sleep(second / 10)
 		}
 		require.Equal(t, []string{"a", "b"}, status(t, m, "s").Tools)
@@ -541,7 +541,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 		s := newFake(tool("a"))
 		_ = one(t, s)
 		for range 1000 {
-			s.ToolsChanged()
+			s.Changed(mcp.Change{Tools: true})
 			time.Sleep(10 * time.Millisecond)
 		}
 		require.InDelta(t, 50, s.count(&s.listed), 5)
@@ -672,7 +672,7 @@ func TestSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
 		s.stderr = []string{"production with " + all}
-		s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) {
 			return mcp.CallResult{}, errors.New("sent " + all)
 		}
 		var log strings.Builder

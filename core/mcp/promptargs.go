@@ -10,10 +10,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// CommandName returns the name of the command for a prompt: the prompt's name
-// without surrounding blanks, and with "-" in place of blanks within it.
-func (p Prompt) CommandName() string { return strings.Join(strings.Fields(p.Name), "-") }
-
 // ParseArguments parses the text after a prompt's command: --NAME=VALUE,
 // --NAME="VALUE", and text that names no argument. Within double quotes, a
 // backslash escapes the next character; outside of them it escapes only a blank

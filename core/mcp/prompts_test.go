@@ -32,7 +32,6 @@ func TestPrompts(t *testing.T) {
 	}
 	m := one(t, s)
 	require.Equal(t, s.prompts, m.Prompts()["s"])
-	require.Equal(t, "review-this", m.Prompts()["s"][1].CommandName())
 	messages, err := m.Prompt(t.Context(), "s", "p", map[string]string{"a": "1"})
 	require.NoError(t, err)
 	require.Equal(t, "Do it.", messages.Messages[0].Content.String())

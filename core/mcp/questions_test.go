@@ -20,7 +20,7 @@ import (
 // second.
 func asker() *fake {
 	s := newFake(tool("a"))
-	s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+	s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 		answer, err := s.Elicit(ctx, tools.Elicitation{Message: "Sure?"})
 		if err != nil {
 			return mcp.CallResult{}, err
@@ -82,7 +82,7 @@ func TestElicit(t *testing.T) {
 func TestQuestionsAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("hang"))
-		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 			<-ctx.Done()
 			return mcp.CallResult{}, ctx.Err()
 		}
@@ -205,7 +205,7 @@ func forgetful(t *testing.T, forget func(n int32) error) (m *mcp.Manager, dials,
 	m = manage(t, mcp.Options{Servers: []mcp.Configured{stdio("s")}, Dialer: dialer{"s": func(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
 		n := dials.Add(1)
 		s := newFake(tool("a"))
-		s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) {
 			calls.Add(1)
 			return text("done"), forget(n)
 		}
@@ -262,7 +262,7 @@ func TestRestartedServer(t *testing.T) {
 func TestFailsWithItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
-		s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) {
 			s.drop(errBroken)
 			return mcp.CallResult{}, errBroken
 		}
@@ -270,7 +270,7 @@ func TestFailsWithItsConnection(t *testing.T) {
 		busy := make(chan struct{})
 		s.with(func(s *fake) { s.onList = func(context.Context) error { <-busy; return nil } })
 		a := lookUp(t, m, "s", "a")
-		s.ToolsChanged() // blocks the goroutine that watches the connection
+		s.Changed(mcp.Change{Tools: true}) // blocks the goroutine that watches the connection
 		synctest.Wait()
 		r := call(t.Context(), t, a, `{}`)
 		require.Equal(t, fault.MCPServerUnavailable, r.Error.Code)

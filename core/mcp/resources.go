@@ -62,7 +62,7 @@ func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, err
 		return nil, fault.New(fault.MCPResourceNotFound, "mcp.read",
 			fmt.Sprintf("The MCP server %s returned nothing for the resource %s.", quoted(server), quoted(uri)), "List the resources with list_mcp_resources.")
 	}
-	render := newRendering(m.o.MaxText, m.o.MaxData)
+	render := newRendering(m.o.maxText, maxData)
 	for _, c := range contents {
 		from := ""
 		if len(contents) > 1 || c.URI != uri { // for example for a directory

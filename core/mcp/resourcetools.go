@@ -101,7 +101,7 @@ func (m *Manager) listResources(server string) (tools.Result, error) {
 	}
 	shown, size := 0, 0
 	for _, l := range lines {
-		if size += len(l) + 1; size > m.o.MaxText {
+		if size += len(l) + 1; size > m.o.maxText {
 			break
 		}
 		shown++

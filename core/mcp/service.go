@@ -50,7 +50,7 @@ type Service struct {
 	Close func() error
 }
 
-// Change describes a change of the features of a [Service].
+// Change describes a change of the features of a server, or of a [Service].
 type Change struct {
 	Tools, Resources, Prompts bool
 	Resource                  string // the URI of a resource whose content has changed; "": none
@@ -63,13 +63,4 @@ type Completion struct {
 	Argument string
 	Value    string            // the prefix typed so far
 	Args     map[string]string // of other arguments
-}
-
-// Client identifies the client of a [Service].
-type Client struct {
-	Name, Version string // as reported by the client; may be ""
-	// Session is the ID of the client's session. It is "" without a session, as
-	// in stateless HTTP: the Service then serves one request, and its state is
-	// lost.
-	Session string
 }

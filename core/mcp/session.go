@@ -32,11 +32,10 @@ type Dialer interface {
 // offered to the server, or drops the message. They are called sequentially on a
 // goroutine of the session and must not wait for the session.
 type Handlers struct {
-	ToolsChanged     func()
-	ResourcesChanged func()
-	PromptsChanged   func()
-	ResourceUpdated  func(uri string)
-	Log              func(e tools.LogEntry)
+	// Changed receives the notifications of changed lists, and of changed resources
+	// that the session subscribes to.
+	Changed func(c Change)
+	Log     func(e tools.LogEntry)
 	// Elicit asks the user. Unlike the other handlers it may block, and it is
 	// called on a goroutine of its own.
 	Elicit func(ctx context.Context, e tools.Elicitation) (tools.Elicited, error)
@@ -70,12 +69,14 @@ type Session interface {
 	Resources(ctx context.Context) ([]Resource, error)
 	ResourceTemplates(ctx context.Context) ([]ResourceTemplate, error)
 	Prompts(ctx context.Context) ([]Prompt, error)
-	// Call runs a tool. An answer with IsError is not an error. When ctx ends,
-	// the server is notified and Call returns at once.
-	Call(ctx context.Context, c Call) (CallResult, error)
+	// Call runs the tool with that name of the server. args are a JSON object, sent
+	// unchanged; nil is an empty one. progress receives the progress notifications of
+	// the running call; nil: they are dropped. An answer with IsError is not an error.
+	// When ctx ends, the server is notified and Call returns at once.
+	Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (CallResult, error)
 	ReadResource(ctx context.Context, uri string) ([]tools.Resource, error)
 	Prompt(ctx context.Context, name string, args map[string]string) (PromptMessages, error)
-	Subscribe(ctx context.Context, uri string) error // to ResourceUpdated
+	Subscribe(ctx context.Context, uri string) error // to its changes, see Handlers.Changed
 	Ping(ctx context.Context) error
 	// RootsChanged notifies the server that the result of Handlers.Roots has
 	// changed.
@@ -103,16 +104,7 @@ type Info struct {
 	HasPrompts           bool
 }
 
-// Call is a call of a server's tool.
-type Call struct {
-	Tool string          // the tool's own name
-	Args json.RawMessage // a JSON object, sent unchanged
-	// Progress receives the progress notifications of the running call. nil: they
-	// are dropped.
-	Progress func(p tools.Progress)
-}
-
-// CallResult is a server's answer to a [Call].
+// CallResult is a server's answer to a call of a tool.
 type CallResult struct {
 	Content    []tools.Part
 	Structured json.RawMessage // nil: none

@@ -205,7 +205,7 @@ func TestNamesThatClash(t *testing.T) {
 func TestUnderPolicy(t *testing.T) {
 	s := newFake(tool("write"), mcp.Tool{Name: "read", Annotations: map[string]any{"readOnlyHint": true}})
 	var calls []string
-	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
+	s.onCall = func(_ context.Context, c toolCall) (mcp.CallResult, error) {
 		calls = append(calls, c.Tool)
 		return text("done"), nil
 	}
@@ -254,7 +254,7 @@ func TestManyTools(t *testing.T) {
 func TestArguments(t *testing.T) {
 	s := newFake(mcp.Tool{Name: "a", InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"},"o":{"type":"object"},"s":{"type":["string","null"]}},"required":["n"]}`)})
 	var got string
-	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
+	s.onCall = func(_ context.Context, c toolCall) (mcp.CallResult, error) {
 		require.Equal(t, "a", c.Tool)
 		got = string(c.Args)
 		return mcp.CallResult{}, nil
@@ -332,7 +332,7 @@ func TestResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFake(tool("a"))
-			s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return tt.answer, nil }
+			s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) { return tt.answer, nil }
 			m := one(t, s)
 			r := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
 			require.Nil(t, r.Error)
@@ -364,7 +364,7 @@ func TestResults(t *testing.T) {
 func TestPromisedOutput(t *testing.T) {
 	s := newFake(mcp.Tool{Name: "a", OutputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)})
 	answer := json.RawMessage(`{"n":12345678901234567890}`)
-	s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+	s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) {
 		return mcp.CallResult{Structured: answer}, nil
 	}
 	m := one(t, s)
@@ -387,7 +387,7 @@ func TestLargeResults(t *testing.T) {
 	s := newFake(tool("a"))
 	long := "BEGIN " + strings.Repeat("é", 25_000_000) + " END"
 	var answer mcp.CallResult
-	s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return answer, nil }
+	s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) { return answer, nil }
 	m := one(t, s)
 	a := lookUp(t, m, "s", "a")
 
@@ -419,7 +419,7 @@ func TestLargeResults(t *testing.T) {
 	require.Len(t, r.LLMContent.Parts, 1001)
 	require.Contains(t, r.LLMContent.String(), "last 99000 parts")
 
-	m = one(t, s, func(o *mcp.Options) { o.MaxText = 100 })
+	m = one(t, s, func(o *mcp.Options) { o.LimitText(100) })
 	answer = mcp.CallResult{Content: []tools.Part{{Text: strings.Repeat("a", 90)}, {Text: strings.Repeat("b", 90)}, {Text: strings.Repeat("c", 90)}}}
 	got = call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`).LLMContent.String()
 	require.True(t, strings.HasPrefix(got, "The result is too long: 170 bytes"), got)
@@ -439,7 +439,7 @@ func TestCallErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFake(tool("a"))
-			s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return text("lost"), tt.err }
+			s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) { return text("lost"), tt.err }
 			m := one(t, s)
 			r := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
 			require.Equal(t, tt.code, r.Error.Code)
@@ -454,7 +454,7 @@ func TestCallErrors(t *testing.T) {
 func TestTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
-		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+		s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 			<-ctx.Done()
 			return mcp.CallResult{}, ctx.Err()
 		}
@@ -466,7 +466,7 @@ func TestTimeLimit(t *testing.T) {
 			require.ErrorIs(t, r.Error, &fault.Error{Code: fault.MCPToolError, Reason: fault.TotalLimit})
 			require.NoError(t, m.Close())
 			s = newFake(tool("a"))
-			s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+			s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 				<-ctx.Done()
 				return mcp.CallResult{}, errBroken
 			}
@@ -498,7 +498,7 @@ func (h *host) Progress(p tools.Progress) {
 func TestProgress(t *testing.T) {
 	s := newFake(tool("a"))
 	var late func(tools.Progress)
-	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
+	s.onCall = func(_ context.Context, c toolCall) (mcp.CallResult, error) {
 		c.Progress(tools.Progress{Done: 1, Total: 3, Message: "on\nits \x1b[31mway"})
 		c.Progress(tools.Progress{Done: 2.5})
 		c.Progress(tools.Progress{Done: 1234567.891, Total: 1e300})
@@ -609,7 +609,7 @@ func TestServersWords(t *testing.T) {
 	long := "nope\n\n" + evil + "\n" + strings.Repeat("x\n", 5000)
 	answers := func(a mcp.CallResult, err error) func(s *fake) {
 		return func(s *fake) {
-			s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return a, err }
+			s.onCall = func(context.Context, toolCall) (mcp.CallResult, error) { return a, err }
 		}
 	}
 	for name, set := range map[string]func(s *fake){
@@ -624,7 +624,7 @@ func TestServersWords(t *testing.T) {
 		},
 		"stderr": func(s *fake) {
 			s.stderr = []string{"", long}
-			s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+			s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
 				s.drop(errBroken)
 				<-ctx.Done()
 				return mcp.CallResult{}, ctx.Err()

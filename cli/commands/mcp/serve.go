@@ -244,7 +244,7 @@ func (c *connecting) wait() {
 
 // open returns the service of one client: of the first Config for stdio, of a Config
 // derived from it for a single request, otherwise of a new Config.
-func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
+func (s *mcpServing) open(ctx context.Context, c server.Client) (*mcp.Service, error) {
 	o := config.MCPServiceOptions{AllTools: s.flags.allTools, Client: c.Name}
 	if s.flags.http == "" || c.Session == "" {
 		o.Stateless = s.flags.http != ""

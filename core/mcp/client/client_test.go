@@ -95,7 +95,7 @@ func TestTransports(t *testing.T) {
 			require.Equal(t, `{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"integer"}}}`, string(names["echo"].InputSchema))
 
 			args := json.RawMessage(`{"b":9007199254740993,"a":1e2,"c":"<&>"}`)
-			r, err := s.Call(t.Context(), mcp.Call{Tool: "echo", Args: args})
+			r, err := s.Call(t.Context(), "echo", args, nil)
 			require.NoError(t, err)
 			require.Equal(t, string(args), r.Content[0].Text)
 			require.Equal(t, string(args), strings.NewReplacer(`\u003c`, "<", `\u0026`, "&", `\u003e`, ">").Replace(string(r.Structured)))
@@ -119,11 +119,11 @@ func TestTransports(t *testing.T) {
 			require.Equal(t, mcp.PromptMessages{Description: "d", Messages: []tools.Message{{Role: tools.RoleAssistant, Content: tools.Content{Parts: []tools.Part{{Text: "x=1"}}}}}}, filled)
 			require.NoError(t, s.Ping(t.Context()))
 
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "none"})
+			_, err = s.Call(t.Context(), "none", nil, nil)
 			require.Equal(t, fault.MCPToolError, fault.CodeOf(err), "%v", err)
 			require.NoError(t, s.Close())
 			require.NoError(t, s.Err())
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"})
+			_, err = s.Call(t.Context(), "echo", nil, nil)
 			require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(err))
 		})
 	}
@@ -139,11 +139,11 @@ func TestProgress(t *testing.T) {
 			settled(t)
 			s := dial(t, spec(t), mcp.Handlers{})
 			var steps []float64
-			r, err := s.Call(t.Context(), mcp.Call{Tool: "progress", Progress: func(p tools.Progress) {
+			r, err := s.Call(t.Context(), "progress", nil, func(p tools.Progress) {
 				require.Equal(t, 20.0, p.Total)
 				require.Equal(t, "step", p.Message)
 				steps = append(steps, p.Done)
-			}})
+			})
 			require.NoError(t, err)
 			require.Equal(t, "done", r.Content[0].Text)
 			require.Len(t, steps, 20)
@@ -164,14 +164,14 @@ func TestCancel(t *testing.T) {
 	s := dial(t, spec, mcp.Handlers{})
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
-	go func() { _, err := s.Call(ctx, mcp.Call{Tool: "wait"}); failed <- err }()
+	go func() { _, err := s.Call(ctx, "wait", nil, nil); failed <- err }()
 	require.Eventually(t, noted("begun"), long, time.Millisecond)
 	cancel()
 	err := <-failed
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err), "%v", err)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Eventually(t, noted("cancelled"), long, time.Millisecond)
-	_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"})
+	_, err = s.Call(t.Context(), "echo", nil, nil)
 	require.NoError(t, err, "the session goes on")
 }
 
@@ -181,7 +181,7 @@ func TestCancelIgnored(t *testing.T) {
 	s := dial(t, peerSpec(t, "script", hello+"> tools/call\n!deaf\n"), mcp.Handlers{})
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		_, err := s.Call(ctx, mcp.Call{Tool: "x", Args: json.RawMessage(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)})
+		_, err := s.Call(ctx, "x", json.RawMessage(`{"x":"`+strings.Repeat("x", 1<<20)+`"}`), nil)
 		cancel()
 		require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(err), "%v", err)
 	}
@@ -215,7 +215,7 @@ func TestElicit(t *testing.T) {
 					asked = e
 					return tt.answer, tt.err
 				}})
-				r, err := s.Call(t.Context(), mcp.Call{Tool: "ask"})
+				r, err := s.Call(t.Context(), "ask", nil, nil)
 				require.Equal(t, "Who?", asked.Message)
 				require.Less(t, strings.Index(string(asked.Schema), `"name"`), strings.Index(string(asked.Schema), `"age"`), string(asked.Schema))
 				if tt.fails != "" {
@@ -262,7 +262,7 @@ func TestCapabilities(t *testing.T) {
 				}
 			})
 			s := dial(t, mcp.ServerSpec{Name: "own", InProcess: server}, tt.h)
-			_, err := s.Call(t.Context(), mcp.Call{Tool: "echo"})
+			_, err := s.Call(t.Context(), "echo", nil, nil)
 			require.NoError(t, err)
 			caps := <-got
 			require.Equal(t, strings.Contains(tt.want, "roots"), caps.RootsV2 != nil)
@@ -283,10 +283,17 @@ func TestNotifications(t *testing.T) {
 			changed, updated, logged := make(chan bool, 9), make(chan string, 9), make(chan tools.LogEntry, 9)
 			folder := "/one"
 			s := dial(t, spec(t), mcp.Handlers{
-				ToolsChanged: func() { changed <- true }, ResourceUpdated: func(uri string) { updated <- uri },
+				Changed: func(c mcp.Change) {
+					if c.Tools {
+						changed <- true
+					}
+					if c.Resource != "" {
+						updated <- c.Resource
+					}
+				},
 				Log: func(e tools.LogEntry) { logged <- e }, Roots: func() []string { return []string{folder} },
 			})
-			_, err := s.Call(t.Context(), mcp.Call{Tool: "add"})
+			_, err := s.Call(t.Context(), "add", nil, nil)
 			require.NoError(t, err)
 			require.True(t, <-changed)
 			list, err := s.Tools(t.Context())
@@ -302,7 +309,7 @@ func TestNotifications(t *testing.T) {
 			require.NoError(t, s.Subscribe(t.Context(), "test://a"))
 			var uri string
 			for uri == "" { // a subscription of the current protocol is not confirmed
-				_, err = s.Call(t.Context(), mcp.Call{Tool: "touch"})
+				_, err = s.Call(t.Context(), "touch", nil, nil)
 				require.NoError(t, err)
 				select {
 				case uri = <-updated:
@@ -310,15 +317,15 @@ func TestNotifications(t *testing.T) {
 				}
 			}
 			require.Equal(t, "test://a", uri)
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "log"})
+			_, err = s.Call(t.Context(), "log", nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, tools.LogEntry{Level: "warning", Logger: "l", Data: json.RawMessage(`{"n":1}`)}, <-logged)
-			r, err := s.Call(t.Context(), mcp.Call{Tool: "roots"})
+			r, err := s.Call(t.Context(), "roots", nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, "file:///one", r.Content[0].Text)
 			folder = "/two words"
 			s.RootsChanged(t.Context())
-			r, err = s.Call(t.Context(), mcp.Call{Tool: "roots"})
+			r, err = s.Call(t.Context(), "roots", nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, "file:///two%20words", r.Content[0].Text)
 		})
@@ -341,10 +348,10 @@ func TestCloseWhileAsked(t *testing.T) {
 				return tools.Elicited{}, nil
 			}})
 			failed := make(chan error, 2)
-			go func() { _, err := s.Call(t.Context(), mcp.Call{Tool: "ask"}); failed <- err }()
+			go func() { _, err := s.Call(t.Context(), "ask", nil, nil); failed <- err }()
 			ours := name == "stdio" || name == "in process" // a remote server may miss the end of its current request
 			if ours {
-				go func() { _, err := s.Call(t.Context(), mcp.Call{Tool: "wait"}); failed <- err }()
+				go func() { _, err := s.Call(t.Context(), "wait", nil, nil); failed <- err }()
 			}
 			<-asked
 			require.NoError(t, s.Close())

@@ -41,7 +41,7 @@ func TestDialogues(t *testing.T) {
 				return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 			}})
 			name, args, _ := strings.Cut(strings.TrimSpace(parts["call"]), " ")
-			r, err := s.Call(t.Context(), mcp.Call{Tool: name, Args: json.RawMessage(args), Progress: func(p tools.Progress) { say("progress %v of %v", p.Done, p.Total) }})
+			r, err := s.Call(t.Context(), name, json.RawMessage(args), func(p tools.Progress) { say("progress %v of %v", p.Done, p.Total) })
 			require.NoError(t, err, "%v", s.Stderr())
 			say("%s", r.Content[0].Text)
 			require.Equal(t, strings.TrimSpace(parts["want"]), strings.Join(got, "\n"))

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -24,19 +25,13 @@ const logLevel = "info"
 // capabilities for which a handler exists.
 func (s *session) newClient() *sdk.Client {
 	o := &sdk.ClientOptions{Logger: maskedLogger(s.d.o.Logger, s.mask), Capabilities: &sdk.ClientCapabilities{}}
-	if f := s.h.ToolsChanged; f != nil {
-		o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { f() }
-	}
-	if f := s.h.ResourcesChanged; f != nil {
-		o.ResourceListChangedHandler = func(context.Context, *sdk.ResourceListChangedRequest) { f() }
-	}
-	if f := s.h.PromptsChanged; f != nil {
-		o.PromptListChangedHandler = func(context.Context, *sdk.PromptListChangedRequest) { f() }
-	}
-	if f := s.h.ResourceUpdated; f != nil {
+	if f := s.h.Changed; f != nil {
+		o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { f(mcp.Change{Tools: true}) }
+		o.ResourceListChangedHandler = func(context.Context, *sdk.ResourceListChangedRequest) { f(mcp.Change{Resources: true}) }
+		o.PromptListChangedHandler = func(context.Context, *sdk.PromptListChangedRequest) { f(mcp.Change{Prompts: true}) }
 		o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
 			if r.Params != nil {
-				f(r.Params.URI)
+				f(mcp.Change{Resource: r.Params.URI})
 			}
 		}
 	}

@@ -95,12 +95,12 @@ func TestDies(t *testing.T) {
 			settled(t)
 			s, err := client.New(client.Options{Grace: 100 * time.Millisecond, MaxMessage: 2 << 20}).Dial(t.Context(), peerSpec(t, "script", hello+"> tools/call\n"+tt.run), mcp.Handlers{})
 			require.NoError(t, err)
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "x"})
+			_, err = s.Call(t.Context(), "x", nil, nil)
 			require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(err))
 			require.Contains(t, fault.As(err).Message, tt.want)
 			<-s.Done()
 			require.Contains(t, fault.As(s.Err()).Message, tt.want)
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "x"})
+			_, err = s.Call(t.Context(), "x", nil, nil)
 			require.Contains(t, fault.As(err).Message, tt.want, "the reason stays")
 			require.NoError(t, s.Close())
 			require.Error(t, s.Err(), "it has ended before")
@@ -144,7 +144,7 @@ func TestLarge(t *testing.T) {
 		flood, size = 3<<10, 64<<20
 	}
 	s := dial(t, peerSpec(t, "script", hello+fmt.Sprintf("!flood %d\n!err the end\n> tools/call\n!big %d", flood, size)), mcp.Handlers{})
-	r, err := s.Call(t.Context(), mcp.Call{Tool: "x"})
+	r, err := s.Call(t.Context(), "x", nil, nil)
 	require.NoError(t, err)
 	require.Len(t, r.Content[0].Text, size)
 	require.Eventually(t, func() bool {
@@ -166,7 +166,7 @@ func TestEnvironment(t *testing.T) {
 	s, err := d.Dial(t.Context(), mcp.ServerSpec{Name: "e", Command: self, Env: map[string]string{"FETTLE_TEST_PEER": "sdk", "HOME": "/own"}}, mcp.Handlers{})
 	require.NoError(t, err)
 	defer s.Close() //nolint:errcheck // ends it
-	r, err := s.Call(t.Context(), mcp.Call{Tool: "environ"})
+	r, err := s.Call(t.Context(), "environ", nil, nil)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"PATH=/bin", "HOME=/own", "LC_ALL=C", "LANG=x", "TERM=t", "FETTLE_TEST_PEER=sdk", "FETTLE_MCP_SERVER=e"}, strings.Split(r.Content[0].Text, "\n"))
 }
@@ -184,7 +184,7 @@ func TestSecrets(t *testing.T) {
 < {"jsonrpc":"2.0","id":$ID,"error":{"code":-1,"message":"bad key `+secret+`"}}`)
 	spec.Env["MY_API_KEY"] = secret
 	s := dial(t, spec, mcp.Handlers{})
-	_, err = s.Call(t.Context(), mcp.Call{Tool: "x"})
+	_, err = s.Call(t.Context(), "x", nil, nil)
 	require.ErrorContains(t, err, `"bad key [masked]"`)
 	require.NotContains(t, err.Error(), secret)
 	require.Eventually(t, func() bool { return len(s.Stderr()) > 0 }, long, time.Millisecond)
@@ -294,7 +294,7 @@ func TestContent(t *testing.T) {
 `), mcp.Handlers{})
 	call := func() mcp.CallResult {
 		t.Helper()
-		r, err := s.Call(t.Context(), mcp.Call{Tool: "x"})
+		r, err := s.Call(t.Context(), "x", nil, nil)
 		require.NoError(t, err)
 		return r
 	}

@@ -58,7 +58,7 @@ func TestNoClock(t *testing.T) {
 			s := dial(t, spec, mcp.Handlers{Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) {
 				return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 			}})
-			_, err := s.Call(t.Context(), mcp.Call{Tool: "ask"})
+			_, err := s.Call(t.Context(), "ask", nil, nil)
 			require.NoError(t, err)
 		})
 	}
@@ -128,17 +128,17 @@ func TestNotRun(t *testing.T) {
 		status.Store(0)
 		s := dial(t, mcp.ServerSpec{Name: "w", URL: web.URL, Transport: mcp.TransportHTTP}, mcp.Handlers{})
 		status.Store(code)
-		_, err := s.Call(t.Context(), mcp.Call{Tool: "echo"})
+		_, err := s.Call(t.Context(), "echo", nil, nil)
 		require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(err), "%v", err)
 		require.Equal(t, want, errors.Is(err, mcp.ErrNotRun), "%d: %v", code, err)
 		if want {
 			<-s.Done()
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"}) // it is not even sent
+			_, err = s.Call(t.Context(), "echo", nil, nil) // it is not even sent
 			require.ErrorIs(t, err, mcp.ErrNotRun)
 		}
 	}
 	s := dial(t, peerSpec(t, "script", hello+"> tools/call\n!exit 1\n"), mcp.Handlers{})
-	_, err := s.Call(t.Context(), mcp.Call{Tool: "x"})
+	_, err := s.Call(t.Context(), "x", nil, nil)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, mcp.ErrNotRun)
 }

@@ -49,7 +49,7 @@ func TestHeaders(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	})
 	s := dial(t, mcp.ServerSpec{Name: "h", URL: web.URL, Headers: map[string]string{"x-api-key": "k", "Content-Type": "odd"}}, mcp.Handlers{})
-	_, err := s.Call(t.Context(), mcp.Call{Tool: "echo"})
+	_, err := s.Call(t.Context(), "echo", nil, nil)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.Positive(t, requests.Load())
@@ -151,7 +151,7 @@ func TestRestart(t *testing.T) { // the servers' own goroutines are not ended
 	web := serve(t, func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) })
 	s := dial(t, mcp.ServerSpec{Name: "r", URL: web.URL}, mcp.Handlers{})
 	fresh()
-	_, err := s.Call(t.Context(), mcp.Call{Tool: "echo"})
+	_, err := s.Call(t.Context(), "echo", nil, nil)
 	require.Error(t, err)
 	<-s.Done()
 	require.Contains(t, fault.As(s.Err()).Message, "does not know the session any more")
@@ -184,7 +184,7 @@ func TestLargeRemote(t *testing.T) {
 				size int
 				ok   bool
 			}{{limit - 1<<20, true}, {limit + 1, false}, {10, true}} {
-				r, err := s.Call(t.Context(), mcp.Call{Tool: "big", Args: json.RawMessage(fmt.Sprintf(`{"N":%d}`, tt.size))})
+				r, err := s.Call(t.Context(), "big", json.RawMessage(fmt.Sprintf(`{"N":%d}`, tt.size)), nil)
 				if !tt.ok {
 					require.Equal(t, fault.MCPToolError, fault.CodeOf(err), "%v", err)
 					require.Contains(t, fault.As(err).Message, "more than the limit")
@@ -265,7 +265,7 @@ func TestSignIn(t *testing.T) {
 				Name: "a", URL: web.URL, Transport: tt.transport, OAuth: &mcp.OAuthSpec{TokenParamName: tt.param},
 			}, mcp.Handlers{})
 			require.NoError(t, err)
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"})
+			_, err = s.Call(t.Context(), "echo", nil, nil)
 			require.NoError(t, err)
 			require.NoError(t, s.Close())
 		})

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"sync"
@@ -148,22 +149,21 @@ func (e *notRun) Unwrap() error { return e.cause }
 func (s *session) Info() mcp.Info { return s.info }
 
 // Call implements [mcp.Session].
-func (s *session) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) {
-	args := c.Args
+func (s *session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (mcp.CallResult, error) {
 	if len(args) == 0 {
 		args = []byte("{}")
 	}
-	params := &sdk.CallToolParams{Name: c.Tool, Arguments: args}
+	params := &sdk.CallToolParams{Name: tool, Arguments: args}
 	if s.logs && s.info.Protocol >= newProtocol {
 		params.Meta = sdk.Meta{sdk.MetaKeyLogLevel: logLevel} //lint:ignore SA1019 the protocol's way to ask for a log
 	}
 	token := ""
-	if c.Progress != nil {
+	if progress != nil {
 		n := s.tokens.Add(1)
 		token = strconv.FormatInt(n, 10)
 		params.SetProgressToken(n)
 	}
-	raw, err := s.ask(ctx, methodCall, token, c.Progress, func(ctx context.Context) error {
+	raw, err := s.ask(ctx, methodCall, token, progress, func(ctx context.Context) error {
 		_, err := s.sdk.CallTool(ctx, params)
 		return err
 	})

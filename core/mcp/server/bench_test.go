@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,7 +17,7 @@ import (
 func BenchmarkCall(b *testing.B) {
 	args := json.RawMessage(`{"a":1}`)
 	b.Run("direct", func(b *testing.B) {
-		svc, err := newShop().open(b.Context(), mcp.Client{})
+		svc, err := newShop().open(b.Context(), server.Client{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -53,7 +53,7 @@ type shop struct {
 	started        chan string // receives the session of each blocking tool
 
 	mu      sync.Mutex
-	clients []mcp.Client
+	clients []server.Client
 	extra   []tools.DeclarativeTool // in addition to the fixed ones
 	watches map[int]func(mcp.Change)
 	nextID  int
@@ -126,7 +126,7 @@ func (s *shop) add(name string) {
 	s.change(mcp.Change{Tools: true})
 }
 
-func (s *shop) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
+func (s *shop) open(ctx context.Context, c server.Client) (*mcp.Service, error) {
 	s.mu.Lock()
 	bad := s.bad
 	s.clients = append(s.clients, c)
@@ -235,7 +235,7 @@ func failure(err error) tools.Result {
 	return tools.Fail(fault.New(fault.Unknown, "shop", err.Error(), ""))
 }
 
-func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name string, args json.RawMessage) tools.Result {
+func (s *shop) call(ctx context.Context, c server.Client, count *atomic.Int64, name string, args json.RawMessage) tools.Result {
 	host := tools.HostOf(ctx)
 	text := func(t string) tools.Result { return tools.Result{LLMContent: tools.Text(t)} }
 	switch name {

@@ -259,7 +259,7 @@ func TestHangUpWhileBeginning(t *testing.T) {
 	shop := newShop()
 	o := options(shop)
 	open, watching, release := o.Open, make(chan struct{}, 1), make(chan struct{})
-	o.Open = func(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
+	o.Open = func(ctx context.Context, c server.Client) (*mcp.Service, error) {
 		svc, err := open(ctx, c)
 		watch := svc.Watch
 		svc.Watch = func(changed func(mcp.Change)) func() {

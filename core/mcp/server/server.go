@@ -17,6 +17,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// Client identifies the client of a [mcp.Service].
+type Client struct {
+	Name, Version string // as reported by the client; may be ""
+	// Session is the ID of the client's session. It is "" without a session, as
+	// in stateless HTTP: the service then serves one request, and its state is
+	// lost.
+	Session string
+}
+
 // Options configure a [Server]. Name, Version and Open are required.
 type Options struct {
 	Name, Version string // of the server, as reported to clients
@@ -26,7 +35,7 @@ type Options struct {
 	// long as the Service; its Close is called after ctx has ended. A
 	// *fault.Error is reported to the client, which may retry; of any other error
 	// the client learns only that it occurred.
-	Open func(ctx context.Context, c mcp.Client) (*mcp.Service, error)
+	Open func(ctx context.Context, c Client) (*mcp.Service, error)
 
 	Logger *slog.Logger // for operators; never on stdout; nil: nothing is logged
 

@@ -74,7 +74,7 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 	if svc != nil || never != nil {
 		return svc, never
 	}
-	c := mcp.Client{}
+	c := Client{}
 	if who != nil {
 		c.Name, c.Version = who.Name, who.Version
 	}
@@ -104,7 +104,7 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 }
 
 // open calls Options.Open. A panic becomes an error.
-func (s *session) open(ctx context.Context, c mcp.Client) (svc *mcp.Service, err error) {
+func (s *session) open(ctx context.Context, c Client) (svc *mcp.Service, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.srv.log.Error("opening a service panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))

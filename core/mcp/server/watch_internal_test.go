@@ -16,7 +16,7 @@ import (
 // aSession returns a session without a connected client.
 func aSession(t *testing.T) *session {
 	t.Helper()
-	s := New(Options{Name: "s", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) { return nil, nil }})
+	s := New(Options{Name: "s", Version: "1", Open: func(context.Context, Client) (*mcp.Service, error) { return nil, nil }})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s.begin(t.Context(), kind{})
 }

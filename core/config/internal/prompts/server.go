@@ -45,6 +45,10 @@ func Fill(ctx context.Context, servers *mcp.Manager, server string, prompt mcp.P
 	return content, nil
 }
 
+// CommandName returns the name of the command for a prompt: the prompt's name
+// without surrounding blanks, and with "-" in place of blanks within it.
+func CommandName(p mcp.Prompt) string { return strings.Join(strings.Fields(p.Name), "-") }
+
 // commandOf splits "/NAME REST".
 func commandOf(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(strings.TrimSpace(text), "/")
@@ -64,7 +68,7 @@ func namedPrompt(by map[string][]mcp.Prompt, command string) (server string, p m
 	for _, qualified := range []bool{false, true} {
 		for _, server := range names {
 			for _, p := range by[server] {
-				name := p.CommandName()
+				name := CommandName(p)
 				if qualified {
 					name = server + "." + name
 				}

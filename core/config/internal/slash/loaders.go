@@ -36,7 +36,7 @@ func (l promptCommands) Load(context.Context) (all []*commands.Command, _ []faul
 	taken := map[string]bool{}
 	for _, server := range slices.Sorted(maps.Keys(by)) {
 		for _, p := range by[server] {
-			name, full := p.CommandName(), server+"."+p.CommandName()
+			name, full := prompts.CommandName(p), server+"."+prompts.CommandName(p)
 			c := l.command(server, p)
 			if c.Name = full; !taken[name] {
 				c.Name, c.AltNames, taken[name] = name, []string{full}, true
@@ -82,7 +82,7 @@ func (l promptCommands) command(server string, p mcp.Prompt) *commands.Command {
 // promptHelp returns a description of a prompt's arguments in Markdown.
 func promptHelp(server string, p mcp.Prompt) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**/%s** is a prompt of the MCP server %s.", p.CommandName(), server)
+	fmt.Fprintf(&b, "**/%s** is a prompt of the MCP server %s.", prompts.CommandName(p), server)
 	if p.Description != "" {
 		b.WriteString(" " + escape.Plain(p.Description, maxDescription))
 	}

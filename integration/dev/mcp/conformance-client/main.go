@@ -103,7 +103,7 @@ func (s scenario) play(ctx context.Context, session mcp.Session) (err error) {
 		return err
 	}
 	call := func(tool string, args json.RawMessage) error {
-		_, err := session.Call(ctx, mcp.Call{Tool: tool, Args: args})
+		_, err := session.Call(ctx, tool, args, nil)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "conformance-client: tool %s: %v\n", tool, err)
 		}
