@@ -66,6 +66,21 @@ func (a *analysis) awkProgram(sc *scope, index, own int, w arg) {
 	}
 }
 
+// AwkReadsOnly reports whether an awk program certainly runs no command, writes no
+// file, and reads nothing but its operands.
+func AwkReadsOnly(program string) bool {
+	l := awkLexer{text: program}
+	if l.run(); l.runs || len(l.files) > 0 {
+		return false
+	}
+	for _, name := range []string{"getline", "system", "ENVIRON", "ARGV", "PROCINFO", "SYMTAB", "FUNCTAB"} {
+		if strings.Contains(program, name) {
+			return false
+		}
+	}
+	return true
+}
+
 // awkLexer scans an awk program for effects outside of it: system, pipes, output
 // to files. It does not parse the grammar; in doubt, runs is set.
 type awkLexer struct {

@@ -10,6 +10,18 @@ type Line struct {
 	// Problem is the reason why the line could not be parsed completely; "" if it
 	// was. Parts may then only be used to tighten.
 	Problem string
+	// Inputs are the files that redirections read, with or without a command.
+	Inputs []Input
+	// Environment are the variables that the line expands and has not set before,
+	// so that their values come from the environment. "!" is one whose name is
+	// unknown.
+	Environment []string
+}
+
+// Input is a file that a redirection reads.
+type Input struct {
+	Path Word
+	Dirs []string // as in [Part]
 }
 
 // Kind is the kind of a [Part].
@@ -104,6 +116,10 @@ type Word struct {
 	// Pattern marks a word that bash replaces by the names of files that match
 	// Text, if there are any.
 	Pattern bool
+	// Option marks a word of a command that is not static and may expand to an
+	// option, or to several words of which one is an option. Candidates are not
+	// considered.
+	Option bool
 
 	home bool // Text begins with a ~ that bash replaces by a home directory
 }

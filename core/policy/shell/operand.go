@@ -25,6 +25,11 @@ type operand struct {
 // operands records the words of a command that only bash can expand and that may
 // become options of the program.
 func (a *analysis) operands(sc *scope, index int, ws []arg) {
+	for i, w := range ws {
+		if i > 0 && index >= 0 && !w.Static && (!w.number || w.Pattern || a.splitsElse) {
+			a.expanded = append(a.expanded, operand{sc: sc, index: index, own: i, word: w})
+		}
+	}
 	name := programName(ws[0])
 	if row := optionsOf()[name]; index < 0 || row != nil && row.open || isShell(name) || rowsOf()[name] != nil {
 		return
@@ -54,6 +59,11 @@ func beginsPattern(w arg) bool {
 // checkOperands adds a part for each command with a word that may become an
 // option. Values in the line itself are evaluated where they are used.
 func (a *analysis) checkOperands() {
+	for _, o := range a.expanded {
+		if o.index < len(a.parts) && o.own < len(a.parts[o.index].Words) {
+			a.parts[o.index].Words[o.own].Option = a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{})
+		}
+	}
 	done := map[int]bool{}
 	for _, o := range a.mayBeOptions {
 		if !done[o.index] && a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{}) {

@@ -51,6 +51,7 @@ func Parse(command string) (line *Line) {
 	a.checkSuspects()
 	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
+	line.Inputs, line.Environment = a.inputs, a.environment()
 	return line
 }
 
@@ -142,6 +143,9 @@ type analysis struct {
 	learned        bool                      // one of them is unknown
 	evaluations    []evaluation
 	mayBeOptions   []operand
+	expanded       []operand // all words of commands that are not static
+	inputs         []Input
+	expands        []expansion // of variables, anywhere in the line
 	declaredValues []declaredValue
 	suspected      []suspect
 	arrays         map[string]bool // variables that may be arrays

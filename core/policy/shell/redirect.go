@@ -166,7 +166,11 @@ func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
 	}
 	switch r.Op {
 	case syntax.RdrIn:
-		if w := a.one(r.Word); isNetwork(w) {
+		w := a.one(r.Word)
+		if !(len(r.Word.Parts) == 1 && isProcess(r.Word.Parts[0])) {
+			a.inputs = append(a.inputs, Input{Path: w.Word, Dirs: sc.dirs.list})
+		}
+		if isNetwork(w) {
 			a.unknown(at, "< "+w.text(), "bash would open a network connection")
 		}
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
@@ -193,12 +197,16 @@ func variableOf(r *syntax.Redirect) (string, bool) {
 // target resolves the target of a redirection. A process substitution is a pipe
 // to a command that has parts of its own.
 func (a *analysis) target(w *syntax.Word) arg {
-	if len(w.Parts) == 1 {
-		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {
-			return known("/dev/null")
-		}
+	if len(w.Parts) == 1 && isProcess(w.Parts[0]) {
+		return known("/dev/null")
 	}
 	return a.one(w)
+}
+
+// isProcess reports whether a piece of a word is a process substitution.
+func isProcess(p syntax.WordPart) bool {
+	_, ok := p.(*syntax.ProcSubst)
+	return ok
 }
 
 // isDescriptor reports whether the target of >& is a descriptor: 2, 2- or -.

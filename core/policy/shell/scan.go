@@ -24,6 +24,7 @@ func (a *analysis) scan(n syntax.Node) {
 		case *syntax.CStyleLoop:
 			a.scanArithmetic(n)
 		case *syntax.ParamExp:
+			a.expandsVariable(n)
 			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
 				a.assign(n.Param.Value, n.Exp.Word)
 				a.scanValue(n.Exp.Word)
@@ -91,6 +92,7 @@ func (a *analysis) scanSubscript(array *syntax.Lit, n syntax.Node, arithmetic bo
 
 // scanArithmetic records an expression that bash evaluates.
 func (a *analysis) scanArithmetic(n syntax.Node) {
+	a.expandsArithmetic(n)
 	a.evaluated(n)
 	a.scanHazard(n)
 }

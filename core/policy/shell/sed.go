@@ -159,7 +159,16 @@ type sedParser struct {
 	s      string
 	i      int
 	unsure bool
-	files  []string
+	files  []string // that it writes
+	reads  bool     // it reads a file
+}
+
+// SedReadsOnly reports whether a script of sed certainly runs no command, and
+// neither reads nor writes a file.
+func SedReadsOnly(script string) bool {
+	p := sedParser{s: script}
+	p.run()
+	return !p.unsure && !p.reads && len(p.files) == 0
 }
 
 func (p *sedParser) run() {
@@ -243,7 +252,10 @@ func (p *sedParser) command() {
 	p.i++
 	switch c {
 	case '{', '}', ';', '\n', '=', 'd', 'D', 'F', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z':
-	case '#', 'r', 'R':
+	case '#':
+		p.line()
+	case 'r', 'R':
+		p.reads = true
 		p.line()
 	case 'q', 'Q', 'l', 'L':
 		p.skip(" \t0123456789")

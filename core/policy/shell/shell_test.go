@@ -113,7 +113,7 @@ func TestWords(t *testing.T) {
 		{Text: "echo", Static: true},
 		{Text: `"$x"`, Candidates: []string{"a"}, Shapes: []string{HoleWord, "a"}},
 		{Text: "${y}", Candidates: []string{"b", "c"}, Shapes: []string{HoleText, "b c"}},
-		{Text: "*.go", Pattern: true, Shapes: []string{HoleName + ".go"}},
+		{Text: "*.go", Pattern: true, Option: true, Shapes: []string{HoleName + ".go"}},
 		{Text: "lit*", Static: true},
 		{Text: `"$z"`, Shapes: []string{HoleWord}},
 	}, words)
