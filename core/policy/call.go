@@ -57,6 +57,15 @@ type Call struct {
 	// no objection to one that is missing or "".
 	Repositories map[string]string
 
+	// Found maps the names of programs to the executable files that they lead to,
+	// and absolute cleaned paths to their targets, with links resolved.
+	// [Engine.Lookups] lists the required ones. A command with one that is missing
+	// is not covered by the read-only table.
+	Found map[string]string
+	// Readable are absolute directories that read-only commands may read in
+	// addition to Roots, such as the session's temporary directory.
+	Readable []string
+
 	placed placement // how the command is assumed to run
 
 	// the parsed command line, if it has been parsed already; nil for other calls

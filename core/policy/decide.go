@@ -128,7 +128,7 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 func (t *trial) walk(rules []*rule) outcome {
 	var w walk
 	for _, r := range rules {
-		if r.own == ownBuiltins || !r.holds(t.call) {
+		if r.own == ownBuiltins || r.own == ownReadOnly || !r.holds(t.call) {
 			continue
 		}
 		if w.meet(match{rule: r, sure: t.match(r)}) {

@@ -30,6 +30,10 @@ type Options struct {
 	// command.
 	Protected []ProtectedPath
 
+	// ReadOnlyTable allows commands that the read-only table lists, in every mode
+	// but plan; see package readonly. It requires [Call].Found.
+	ReadOnlyTable bool
+
 	// DisableAlwaysAllow ignores permanent approvals: rules that allow at
 	// AlwaysAllowPriority, and session rules.
 	DisableAlwaysAllow bool
@@ -64,7 +68,7 @@ func NewEngine(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.given = append(rules, defaults()...)
+	e.given = append(rules, defaults(o.ReadOnlyTable)...)
 	e.now.Store(e.snapshot(e.given))
 	return e, nil
 }
@@ -86,7 +90,7 @@ func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 }
 
 func (e *Engine) snapshot(rules []*rule) *snapshot {
-	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: e.protects}
+	return &snapshot{index: indexOf(rules, e.o.Servers, e.o.ReadOnlyTable), checkers: e.checkers, plansDir: e.o.PlansDir, readOnly: e.o.ReadOnlyTable, protects: e.protects}
 }
 
 // Decide decides about a call. It does not modify c. Call.Line is used only if it

@@ -15,6 +15,7 @@ type snapshot struct {
 	*index
 	checkers []*checker
 	plansDir string
+	readOnly bool // see [Options].ReadOnlyTable
 	protects protects
 	found    memory
 }
@@ -29,15 +30,21 @@ type index struct {
 	given   []string           // those given in [Options]
 }
 
-// defaultIndex returns the index of the default tier alone, which is that of most
-// engines in a process with many.
-var defaultIndex = sync.OnceValue(func() *index { return newIndex(defaults(), nil) })
+// indexAlone and indexWithTable are the indexes of the default tier alone, which most engines in a
+// process with many have.
+var (
+	indexAlone     = sync.OnceValue(func() *index { return newIndex(defaults(false), nil) })
+	indexWithTable = sync.OnceValue(func() *index { return newIndex(defaults(true), nil) })
+)
 
 // indexOf indexes rules, in the given order, together with those of the default
 // tier.
-func indexOf(rules []*rule, servers []string) *index {
-	if len(rules) == len(defaults()) && len(servers) == 0 {
-		return defaultIndex()
+func indexOf(rules []*rule, servers []string, readOnly bool) *index {
+	if len(rules) == len(defaults(readOnly)) && len(servers) == 0 {
+		if readOnly {
+			return indexWithTable()
+		}
+		return indexAlone()
 	}
 	return newIndex(rules, servers)
 }

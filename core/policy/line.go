@@ -20,7 +20,9 @@ type judge struct {
 	brings []bool // a part runs others
 	judged []judged
 
-	outs []*[]output // possible outputs among each part's words, computed on demand
+	frees    []*free     // what the read-only table says about each part, computed on demand
+	freeLine *free       // and about the rest of the line
+	outs     []*[]output // possible outputs among each part's words, computed on demand
 
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool

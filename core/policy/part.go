@@ -23,7 +23,7 @@ func (j *judge) run(i int) judged {
 		v.reason = "The directory is not trusted, and git would run the hooks and the configuration that it finds there."
 		v.remedy = "Trust the directory if you know who wrote it."
 	}
-	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo) {
+	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo || v.rule.own == ownReadOnly) {
 		j.guardRepository(i, &v)
 	}
 	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo) {

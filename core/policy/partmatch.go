@@ -20,6 +20,11 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 			return yes, 0
 		}
 		return no, 0
+	case r.own == ownReadOnly:
+		if j.free(i).why == "" {
+			return yes, 0
+		}
+		return no, 0
 	case r.OtherCommands:
 		return j.isOther(r.rule, i), 0
 	case r.words != nil:
@@ -359,6 +364,8 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 		return "In yolo mode, calls without a matching rule run without approval.", ""
 	case r.own == ownConfined:
 		return confinedReason, ""
+	case r.own == ownReadOnly:
+		return j.freeReason(p), ""
 	case r.own == ownBuiltins && p.Kind == shell.Builtin:
 		return "It changes nothing outside of the shell.", ""
 	case r.own == ownBuiltins:
@@ -370,5 +377,5 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace directories, or add the other directory to them."
 	}
-	return "No rule allows " + text + ".", "A rule that allows the prefix " + abridged(shell.Quote(suggested(p))) + " would allow this part."
+	return "No rule allows " + text + "." + j.boundReason(p), "A rule that allows the prefix " + abridged(shell.Quote(suggested(p))) + " would allow this part."
 }

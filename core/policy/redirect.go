@@ -158,7 +158,7 @@ func (j *judge) wide(i int, inside bool) *rule {
 		slices.SortFunc(rules, func(a, b *rule) int { return a.at - b.at })
 	}
 	for _, r := range rules {
-		if r.own == ownBuiltins || !r.holds(j.call) || !r.tightens && !r.frees(inside) {
+		if r.own == ownBuiltins || r.own == ownReadOnly || !r.holds(j.call) || !r.tightens && !r.frees(inside) {
 			continue
 		}
 		if r.patterned() && !r.OtherCommands && (!r.tightens || j.matchText(r, i) != yes) {

@@ -59,6 +59,8 @@ func (r *rule) run() Run {
 		return r.Run
 	case r.Confined != nil && *r.Confined, r.own == ownYolo, r.own == ownConfined:
 		return RunConfined
+	case r.own == ownReadOnly:
+		return RunRead
 	case r.own != written:
 		return ""
 	case r.ofProject():

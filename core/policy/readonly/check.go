@@ -80,10 +80,7 @@ func (c *check) refuse(format string, args ...any) {
 }
 
 func (c *check) run() {
-	for _, w := range c.words {
-		c.use.Literal = c.use.Literal && w.Static && !w.Pattern
-		c.use.Exact = c.use.Exact && !w.Option && !w.Pattern
-	}
+	defer c.summarize()
 	if c.use.Row.Is("any") {
 		return
 	}
@@ -106,6 +103,19 @@ func (c *check) run() {
 	for i := range c.use.Reads {
 		c.use.Reads[i].Tree = c.use.Reads[i].Tree || c.tree
 		c.use.Reads[i].Follow = c.follow
+	}
+}
+
+// summarize describes the words of the program itself.
+func (c *check) summarize() {
+	words := c.words
+	if c.use.Command > 0 {
+		words = words[:c.use.Command]
+	}
+	for _, w := range words {
+		_, fixed := literal(w)
+		c.use.Literal = c.use.Literal && fixed
+		c.use.Exact = c.use.Exact && !w.Option && !w.Pattern
 	}
 }
 
@@ -287,9 +297,7 @@ func (c *check) operandWord(w shell.Word) {
 		}
 	}
 	if c.count == 0 && w.Static && !c.ended {
-		if sub := Find(c.name + " " + w.Text); sub != nil {
-			c.name, c.use.Row = c.name+" "+w.Text, sub
-			c.tree = c.tree || sub.Is("tree")
+		if c.subcommand(w.Text) {
 			return
 		}
 	}
@@ -314,6 +322,23 @@ func (c *check) operandWord(w shell.Word) {
 	if why := c.kind(kind, w); why != "" {
 		c.refuse("%s", why)
 	}
+}
+
+// subcommand continues with the row of a subcommand of one or two words.
+func (c *check) subcommand(word string) bool {
+	name := c.name + " " + word
+	sub := Find(name)
+	if c.at < len(c.words) && c.words[c.at].Static {
+		if two := Find(name + " " + c.words[c.at].Text); two != nil {
+			c.at++
+			sub, name = two, name+" "+c.words[c.at-1].Text
+		}
+	}
+	if sub != nil {
+		c.name, c.use.Row = name, sub
+		c.tree = c.tree || sub.Is("tree")
+	}
+	return sub != nil
 }
 
 // nextKind returns the kind of the next operand.
