@@ -64,7 +64,7 @@ func (s *Service) Start(ctx context.Context, c Command) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	b, err := s.launch(c)
+	b, err := s.launch(ctx, c)
 	if err != nil {
 		done()
 		return Info{}, err
@@ -77,7 +77,7 @@ func (s *Service) Start(ctx context.Context, c Command) (Info, error) {
 }
 
 // launch starts the process and adds it to the list.
-func (s *Service) launch(c Command) (*background, error) {
+func (s *Service) launch(ctx context.Context, c Command) (*background, error) {
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) launch(c Command) (*background, error) {
 		command: c, stop: make(chan struct{}), ended: make(chan struct{}),
 		writing: make(chan struct{}, 1), patience: writeWait, news: make(chan struct{}),
 	}
-	err := b.start(s)
+	err := b.start(ctx, s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -135,11 +135,11 @@ type input interface {
 	SetWriteDeadline(t time.Time) error
 }
 
-func (b *background) start(s *Service) error {
+func (b *background) start(ctx context.Context, s *Service) error {
 	sink := func(p []byte) { b.appendOutput(p, s.o.UnreadBytes) }
 	if b.command.PTY {
 		var err error
-		if b.child, err = s.startShell(b.command, nil, sink); err != nil {
+		if b.child, err = s.startShell(ctx, b.command, nil, sink); err != nil {
 			return err
 		}
 		b.stdin = &typing{child: b.child}
@@ -150,7 +150,7 @@ func (b *background) start(s *Service) error {
 		return startError(err)
 	}
 	defer in.Close() //nolint:errcheck // nothing was written here
-	if b.child, err = s.startShell(b.command, in, sink); err != nil {
+	if b.child, err = s.startShell(ctx, b.command, in, sink); err != nil {
 		_ = stdin.Close()
 		return err
 	}

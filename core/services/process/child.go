@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -67,7 +68,7 @@ func (s *Service) newCookie() string {
 
 // startShell runs a command line. stdin may be nil, which means empty input; a terminal replaces
 // it. All output goes to sink, from one goroutine.
-func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*child, error) {
+func (s *Service) startShell(ctx context.Context, c Command, stdin *os.File, sink func([]byte)) (*child, error) {
 	shell, err := s.shell()
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
 	cmd.Dir, cmd.Env = c.Dir, withoutKeys(s.environment(c.Dir, cookie), s.o.IsKey)
 	cmd.Env = append(cmd.Env, neutral(cmd.Env, c.Dir)...)
-	child := s.newChild(cmd, cookie, s.starter())
+	child := s.newChild(cmd, cookie, s.starter(ctx, c.Confine))
 	if c.PTY {
 		return child, startError(child.startAtTerminal(c, sink))
 	}

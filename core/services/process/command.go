@@ -99,7 +99,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	defer done()
 	kept := newCapture(&s.o, c.KeepBytes)
 	live := &chunks{send: c.Output}
-	child, err := s.startShell(c, nil, func(p []byte) {
+	child, err := s.startShell(ctx, c, nil, func(p []byte) {
 		kept.write(p)
 		live.write(p)
 	})

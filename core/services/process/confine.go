@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -133,12 +134,14 @@ func (c Confinement) supported() error {
 		return nil
 	case c.Kind == Landlock:
 		return supportsLandlock(c.NoTCP)
+	case c.Kind == Namespaces:
+		return supportsNamespaces()
 	case c.Kind == Container:
 		_, err := c.program()
 		return err
 	}
 	return unsupported(fmt.Sprintf("Commands cannot be confined by %.40q.", c.Kind),
-		fmt.Sprintf("Use %s or %s.", Landlock, Container))
+		fmt.Sprintf("Use %s, %s or %s.", Namespaces, Landlock, Container))
 }
 
 // unsupported returns the error for commands that cannot be confined and so do not run.
@@ -175,13 +178,33 @@ func badDirectory(dir string, why error) error {
 		"Create the directory, or remove it from the writable directories of commands.", why)
 }
 
-// starter returns the starter for the configured confinement.
-func (s *Service) starter() starter {
-	switch c := s.o.Confinement; {
+// starter returns the starter for a command.
+func (s *Service) starter(ctx context.Context, how Confine) starter {
+	c := &s.o.Confinement
+	switch {
 	case c.Kind == Unconfined && !c.NoTCP:
 		return unconfined{}
 	case c.Kind == Container:
 		return &container{s: s}
+	case c.PerCommand && (how == ConfineDefault || how == ConfineNone):
+		return sharing{s: s}
+	case c.Kind == Namespaces:
+		return &enclosed{s: s, ctx: ctx, read: how == ConfineRead}
 	}
-	return landlocked{s: s} // also for unknown kinds: then it starts nothing
+	return landlocked{s: s, read: how == ConfineRead} // also for unknown kinds: then it starts nothing
+}
+
+// sharing starts an unconfined command that uses the temporary directory of confined ones.
+type sharing struct {
+	unconfined
+	s *Service
+}
+
+func (t sharing) begin(cmd *exec.Cmd) error {
+	dir, err := t.s.temporaryDirectory()
+	if err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, temporary(dir)...)
+	return cmd.Start()
 }

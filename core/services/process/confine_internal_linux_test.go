@@ -254,5 +254,5 @@ func TestBeginFails(t *testing.T) {
 	s := New(Options{Confinement: Confinement{Kind: Landlock}})
 	defer s.Close() //nolint:errcheck // a test
 	cmd := exec.Command("/no/such/program")
-	require.ErrorIs(t, s.starter().begin(cmd), unix.ENOENT)
+	require.ErrorIs(t, s.starter(t.Context(), ConfineDefault).begin(cmd), unix.ENOENT)
 }

@@ -18,7 +18,8 @@ import (
 // landlocked starts commands confined by Landlock.
 type landlocked struct {
 	unconfined
-	s *Service
+	s    *Service
+	read bool // the command may write only in the temporary directory
 }
 
 // begin starts a command from a confined thread, because a process inherits the restrictions of the
@@ -37,6 +38,9 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 	dirs, err := l.s.scratch.writable(c.Writable)
 	if err != nil {
 		return err
+	}
+	if l.read {
+		dirs = nil
 	}
 	dirs = append(dirs, dir)
 	cmd.Env = append(cmd.Env, temporary(dir)...)
@@ -204,7 +208,10 @@ func newRuleset(writable []string, dev string, noTCP bool) (ruleset int, err err
 	if err != nil {
 		return -1, refused("landlock", err)
 	}
-	a := attributes(abi, noTCP)
+	return rulesetOf(attributes(abi, noTCP), writable, dev)
+}
+
+func rulesetOf(a unix.LandlockRulesetAttr, writable []string, dev string) (ruleset int, err error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0)
 	if errno != 0 {
 		return -1, refused("landlock", errno)
@@ -264,4 +271,22 @@ func allow(ruleset int, path string, flags uint64, access uint64) error {
 		return errno
 	}
 	return nil
+}
+
+// namespaceRuleset returns the Landlock rules of a command in namespaces, which may write in the
+// given directories; nil without Landlock. The namespaces already separate signals.
+func namespaceRuleset(writable []string) func() (fd int, access uint64, release func(), err error) {
+	abi, err := landlockABI()
+	if err != nil || abi < abiTruncate {
+		return nil
+	}
+	return func() (int, uint64, func(), error) {
+		a := attributes(abi, false)
+		a.Scoped &^= unix.LANDLOCK_SCOPE_SIGNAL
+		fd, err := rulesetOf(a, writable, "/dev")
+		if err != nil {
+			return -1, 0, nil, err
+		}
+		return fd, a.Handled_access_fs &^ devices, func() { _ = unix.Close(fd) }, nil
+	}
 }

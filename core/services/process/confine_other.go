@@ -2,12 +2,18 @@
 
 package process
 
-import "os/exec"
+import (
+	"fmt"
+	"os/exec"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
 
 // landlocked starts nothing: only Linux has Landlock.
 type landlocked struct {
 	unconfined
-	s *Service
+	s    *Service
+	read bool
 }
 
 func (l landlocked) begin(*exec.Cmd) error { return l.s.o.Confinement.supported() }
@@ -21,3 +27,10 @@ func supportsLandlock(bool) error {
 type domain struct{}
 
 func (*domain) end() {}
+
+func namespaceRuleset([]string) func() (fd int, access uint64, release func(), err error) { return nil }
+
+func refused(what string, err error) error {
+	return fault.Wrap(fault.ShellExecuteError, confining, fmt.Sprintf("The command was not started, because it could not be confined (%s: %v).", what, err),
+		"Tell the user that commands cannot be confined here.", err)
+}

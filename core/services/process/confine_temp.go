@@ -52,6 +52,11 @@ func (t *scratch) writable(dirs []string) ([]string, error) {
 
 // directory returns the temporary directory, and creates it if it is missing.
 func (t *scratch) directory() (string, error) {
+	return t.directoryIn(func() string { return "" })
+}
+
+// directoryIn is directory; it creates the directory in parent, or in [os.TempDir] if that is "".
+func (t *scratch) directoryIn(parent func() string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.dir != "" {
@@ -60,7 +65,7 @@ func (t *scratch) directory() (string, error) {
 		}
 	}
 	t.release()
-	dir, held, err := newScratch()
+	dir, held, err := newScratch(parent())
 	if err != nil {
 		return "", fault.Wrap(fault.ShellExecuteError, confining, fmt.Sprintf("The command's temporary directory could not be created: %v.", err),
 			"Make the directory for temporary files writable.", err)

@@ -3,7 +3,7 @@
 // A [Service] runs commands in the foreground with [Service.Run], in the background with
 // [Service.Start], and executables without a shell with [Service.Program]. Output is captured
 // within limits, optionally streamed, and long output is saved to files. A [Confinement] restricts
-// commands by Landlock or a container. [Service.Close] ends every process that the Service has
+// commands by namespaces, Landlock or a container. [Service.Close] ends every process that the Service has
 // started.
 package process
 
@@ -101,6 +101,7 @@ type Service struct {
 
 	scratch scratch // for confined commands
 	domain  domain  // the thread that starts them under Landlock
+	spaces  spaces  // the namespaces in which they run
 
 	ending   sync.Once      // guards Close
 	closeErr error          // error of Close
@@ -150,6 +151,7 @@ func (s *Service) Close() error {
 			endLeft(left, s.token, s.o.Grace)
 		}
 		s.domain.end()
+		s.spaces.end()
 		s.closeErr = s.scratch.remove()
 	})
 	return s.closeErr

@@ -1,0 +1,190 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/sandbox"
+)
+
+// spaces are the namespaces of a Service. The zero value has none yet. It is safe for concurrent
+// use.
+type spaces struct {
+	mu      sync.Mutex
+	session *sandbox.Session
+}
+
+// get returns the namespaces for a confinement.
+func (s *spaces) get(c *Confinement) *sandbox.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == nil {
+		s.session = sandbox.New(sandbox.Options{Home: c.Home, Network: !c.NoTCP})
+	}
+	return s.session
+}
+
+// end ends every process in the namespaces.
+func (s *spaces) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session != nil {
+		s.session.Close()
+	}
+}
+
+// supportsNamespaces returns an error if this system cannot confine commands by namespaces.
+func supportsNamespaces() error {
+	if err := sandbox.Probe(); err != nil {
+		return fault.Wrap(fault.InvalidConfig, confining, fmt.Sprintf("Commands cannot be confined by namespaces here: %v.", err),
+			"Allow unprivileged user namespaces, or confine commands by landlock or a container.", err)
+	}
+	return nil
+}
+
+// enclosed starts commands in the namespaces of the Service.
+type enclosed struct {
+	unconfined
+	s    *Service
+	ctx  context.Context // of the start
+	read bool            // the command may write only in the temporary directory
+}
+
+// begin starts the command. If a step fails, nothing is started.
+func (e *enclosed) begin(cmd *exec.Cmd) error {
+	c := &e.s.o.Confinement
+	if err := c.supported(); err != nil {
+		return err
+	}
+	rules, err := e.rules(c, cmd)
+	if err != nil {
+		return err
+	}
+	if err := e.s.spaces.get(c).Start(cmd, rules); err != nil {
+		return refused("namespaces", err)
+	}
+	return nil
+}
+
+// rules returns the rules for a command, and sets its variables.
+func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err error) {
+	if r.Temp, err = e.s.temporaryDirectory(); err != nil {
+		return r, err
+	}
+	if r.Writable, err = e.s.scratch.writable(c.Writable); err != nil {
+		return r, err
+	}
+	r.ReadOnly, r.Readable = e.read, slices.Concat(c.Readable, c.Writable)
+	if r.Protected, err = e.paths(c.Protected, "protected"); err != nil {
+		return r, err
+	}
+	if r.Masked, err = e.paths(c.Masked, "masked"); err != nil {
+		return r, err
+	}
+	caches := filepath.Join(r.Temp, "cache")
+	if c.Cache != "" && !e.read {
+		if caches, err = makeCache(c.Cache); err != nil {
+			return r, err
+		}
+		r.Writable = append(r.Writable, caches)
+	}
+	cmd.Env = append(cmd.Env, temporary(r.Temp)...)
+	cmd.Env = append(cmd.Env, cacheVariables(cmd.Env, caches, !c.NoTCP)...)
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(hiddenSockets[:], name)
+	})
+	dirs := []string{r.Temp}
+	if !e.read {
+		dirs = append(dirs, r.Writable...)
+	}
+	r.Ruleset = namespaceRuleset(dirs)
+	return r, nil
+}
+
+// paths calls a function of the Confinement.
+func (e *enclosed) paths(f func(context.Context) ([]string, error), which string) ([]string, error) {
+	if f == nil {
+		return nil, nil
+	}
+	paths, err := f(e.ctx)
+	if err != nil {
+		return nil, refused(which+" paths", err)
+	}
+	return paths, nil
+}
+
+// hiddenSockets are the variables that name sockets which commands cannot reach.
+var hiddenSockets = [...]string{
+	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "DISPLAY", "DOCKER_HOST",
+}
+
+// cacheVariables returns the variables that direct the caches of build tools to a directory. With a
+// network, modules that go and cargo download go there too; without one, the user's own are read.
+func cacheVariables(env []string, dir string, network bool) (set []string) {
+	for _, v := range [...][2]string{
+		{"XDG_CACHE_HOME", "xdg"}, {"GOCACHE", "go-build"}, {"npm_config_cache", "npm"}, {"YARN_CACHE_FOLDER", "yarn"}, {"PIP_CACHE_DIR", "pip"}, {"UV_CACHE_DIR", "uv"}, {"CCACHE_DIR", "ccache"},
+	} {
+		set = append(set, v[0]+"="+filepath.Join(dir, v[1]))
+	}
+	if !network {
+		return set
+	}
+	modules := variable(env, "GOMODCACHE")
+	if modules == "" {
+		gopath := variable(env, "GOPATH")
+		if gopath == "" {
+			gopath = filepath.Join(variable(env, "HOME"), "go")
+		}
+		modules = filepath.Join(filepath.SplitList(gopath)[0], "pkg", "mod")
+	}
+	proxy := variable(env, "GOPROXY")
+	if proxy == "" {
+		proxy = "https://proxy.golang.org,direct"
+	}
+	return append(set, "CARGO_HOME="+filepath.Join(dir, "cargo"), "GOMODCACHE="+filepath.Join(dir, "go-mod"),
+		"GOPROXY=file://"+filepath.ToSlash(filepath.Join(modules, "cache", "download"))+","+proxy,
+		"GOFLAGS="+strings.TrimSpace(variable(env, "GOFLAGS")+" -modcacherw"))
+}
+
+// makeCache creates the cache directory and returns its real path.
+func makeCache(dir string) (string, error) {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", badDirectory(dir, err)
+	}
+	return dir, nil
+}
+
+// temporaryDirectory returns the temporary directory of confined commands.
+func (s *Service) temporaryDirectory() (string, error) {
+	if s.o.Confinement.Kind == Namespaces {
+		return s.scratch.directoryIn(temporaryParent)
+	}
+	return s.scratch.directory()
+}
+
+// temporaryParent returns the directory for temporary directories: not below /tmp or /dev/shm,
+// where the temporary directory is mounted.
+func temporaryParent() string {
+	const instead = "/var/tmp"
+	dir, err := filepath.EvalSymlinks(os.TempDir())
+	if err == nil && !holds([]string{"/tmp", "/dev"}, dir) {
+		return ""
+	}
+	if probe, err := os.MkdirTemp(instead, scratchPrefix); err == nil {
+		_ = os.Remove(probe)
+		return instead
+	}
+	return ""
+}

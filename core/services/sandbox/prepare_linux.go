@@ -1,0 +1,151 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// joining is the step that fails if the namespaces of the session are gone.
+const joining = "join the session's namespaces"
+
+// atCWD is AT_FDCWD as an argument of a system call.
+const atCWD = ^uintptr(99) // -100
+
+// keptCapabilities are the capabilities that a command of root keeps, in its nested namespace: those over
+// files that it sees and may write, and over its own IDs.
+const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID |
+	1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
+
+// prepare adds the steps of a command's child. release frees what the program refers to; it is
+// called after the run.
+func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (release func(), err error) {
+	var opened []func()
+	release = func() {
+		for _, f := range opened {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	if len(cmd.ExtraFiles) > 0 {
+		return nil, &Error{Step: "start " + cmd.Path, Err: errors.New("extra files are not supported")}
+	}
+	files, closing, err := stdio(cmd)
+	if err != nil {
+		return nil, err
+	}
+	opened = append(opened, closing)
+	ruleset, access := -1, uint64(0)
+	if r.Ruleset != nil {
+		fd, rights, done, err := r.Ruleset()
+		if err != nil {
+			return nil, err
+		}
+		ruleset, access = fd, rights
+		opened = append(opened, done)
+	}
+
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC)
+	if !s.o.Network {
+		flags |= unix.CLONE_NEWNET
+	}
+	p.call(joining, unix.SYS_SETNS, uintptr(k.outer), flags) //nolint:gosec // a descriptor
+	p.call(joining, opFork)
+	p.call("", opSignals)
+	// Descriptors move out of the way of those that replace 0, 1 and 2.
+	var moved [3]int
+	const above = 16
+	for i, f := range files {
+		moved[i] = p.slot()
+		p.call("pass a file", unix.SYS_FCNTL, f.Fd(), unix.F_DUPFD_CLOEXEC, above).to(moved[i])
+	}
+	if err := s.mounts(p, cmd, r, files[0]); err != nil {
+		return nil, err
+	}
+	if ruleset >= 0 {
+		addTerminals(p, ruleset, access)
+	}
+	p.call("enter "+cmd.Dir, unix.SYS_CHDIR, p.text(cmd.Dir))
+	p.call("enter the nested namespace", unix.SYS_SETNS, k.nested.Fd(), unix.CLONE_NEWUSER)
+	p.call("renounce new privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	for capability := range uintptr(unix.CAP_LAST_CAP + 1) {
+		if keptCapabilities&(1<<capability) == 0 {
+			p.call("drop a capability", unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, capability).optional(unix.EINVAL) // an old kernel does not know it
+		}
+	}
+	if ruleset >= 0 {
+		p.call("landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0) //nolint:gosec // a descriptor
+	}
+	if a := cmd.SysProcAttr; a != nil && a.Setsid {
+		p.call("start a session", unix.SYS_SETSID)
+	}
+	for i := range moved {
+		p.call("pass a file", unix.SYS_DUP3, 0, uintptr(i), 0).from(moved[i])
+	}
+	p.closeOthers()
+	if a := cmd.SysProcAttr; a != nil && a.Setctty {
+		p.call("set the terminal", unix.SYS_IOCTL, uintptr(a.Ctty), unix.TIOCSCTTY, 1) //nolint:gosec // a descriptor
+	}
+	p.call("set limits", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, address(p, &k.files), 0)
+	filter := seccompFilter()
+	fprog := &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // a few dozen
+	p.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, address(p, fprog))
+	p.call("execute "+cmd.Path, unix.SYS_EXECVE, p.text(cmd.Path), p.list(cmd.Args), p.list(cmd.Environ()))
+	return release, nil
+}
+
+// stdio returns the files that become descriptors 0, 1 and 2.
+func stdio(cmd *exec.Cmd) (files [3]*os.File, closing func(), err error) {
+	var null *os.File
+	closing = func() {
+		if null != nil {
+			_ = null.Close()
+		}
+	}
+	for i, v := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+		f, ok := v.(*os.File)
+		if !ok && v != nil {
+			closing()
+			return files, nil, &Error{Step: "start " + cmd.Path, Err: errors.New("its input and outputs must be files")}
+		}
+		if f == nil {
+			if null == nil {
+				if null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+					return files, nil, &Error{Step: "open " + os.DevNull, Err: err}
+				}
+			}
+			f = null
+		}
+		files[i] = f
+	}
+	return files, closing, nil
+}
+
+// closeOthers makes every descriptor from 3 on close when the command is executed.
+func (p *program) closeOthers() {
+	p.call("close descriptors", unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// addTerminals adds the command's own terminals to a ruleset.
+func addTerminals(p *program, ruleset int, access uint64) {
+	rule := &unix.LandlockPathBeneathAttr{Allowed_access: access}
+	fd := p.slot()
+	p.call("open /dev/pts", unix.SYS_OPENAT, atCWD, p.text("/dev/pts"), unix.O_PATH|unix.O_CLOEXEC).to(fd)
+	store := p.call("", opStore)
+	store.arg, store.mem = fd, &rule.Parent_fd
+	p.keep = append(p.keep, rule)
+	p.call("landlock", unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(rule))) //nolint:gosec // a descriptor
+	p.call("close /dev/pts", unix.SYS_CLOSE).from(fd)
+}

@@ -1,0 +1,39 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// Probe returns the reason why this system cannot confine commands by namespaces; nil if it can. It
+// runs a command once per process.
+func Probe() error { return probe() }
+
+var probe = sync.OnceValue(func() error {
+	dir, err := os.MkdirTemp("/var/tmp", "fettle-probe-")
+	if err != nil {
+		return &Error{Step: "create a temporary directory", Err: err}
+	}
+	defer os.Remove(dir) //nolint:errcheck // it is empty
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return &Error{Step: "create a temporary directory", Err: err}
+	}
+	s := New(Options{})
+	defer s.Close()
+	cmd := exec.Command(shell, "-c", ":") //nolint:noctx // ends at once
+	cmd.Dir, cmd.Env = "/", []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := s.Start(cmd, Rules{Temp: dir}); err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		return &Error{Step: "run a command in namespaces", Err: fmt.Errorf("%w", err)}
+	}
+	return nil
+})

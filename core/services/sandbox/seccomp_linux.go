@@ -1,0 +1,85 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// refusedCalls are the system calls that fail with EPERM.
+var refusedCalls = [...]uint32{
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
+	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_SYSLOG, unix.SYS_QUOTACTL, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME,
+	unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_VHANGUP, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+}
+
+// missingCalls are the system calls that fail with ENOSYS: programs then use an older one, which
+// can be filtered.
+var missingCalls = [...]uint32{
+	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+}
+
+// families are the address families of sockets that commands may create. Of AF_NETLINK only the
+// protocol for network interfaces and routes is allowed.
+var families = [...]uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
+
+// seccompFilter returns the filter of commands. Programs of another architecture are ended, because
+// their system calls have other numbers.
+func seccompFilter() []unix.SockFilter {
+	const (
+		number, architecture, arguments = 0, 4, 16 // offsets in struct seccomp_data
+
+		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		least = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+		has   = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+		end   = unix.BPF_RET | unix.BPF_K
+
+		x32      = 0x40000000 // marks the system calls of another architecture that has the same name
+		newSpace = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	)
+	fail := func(errno uint32) unix.SockFilter {
+		return unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | errno}
+	}
+	allow := unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW}
+	arch := uint32(unix.AUDIT_ARCH_X86_64)
+	if runtime.GOARCH == "arm64" {
+		arch = unix.AUDIT_ARCH_AARCH64
+	}
+	filter := []unix.SockFilter{
+		{Code: load, K: architecture},
+		{Code: equal, K: arch, Jt: 1},
+		{Code: end, K: unix.SECCOMP_RET_KILL_PROCESS},
+		{Code: load, K: number},
+		{Code: least, K: x32, Jf: 1},
+		fail(uint32(unix.ENOSYS)),
+	}
+	for _, call := range missingCalls {
+		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jf: 1}, fail(uint32(unix.ENOSYS)))
+	}
+	for _, call := range refusedCalls {
+		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jf: 1}, fail(uint32(unix.EPERM)))
+	}
+	for _, call := range []struct{ number, flags uint32 }{
+		{unix.SYS_CLONE, newSpace}, {unix.SYS_UNSHARE, newSpace | unix.CLONE_NEWTIME},
+	} {
+		filter = append(filter, unix.SockFilter{Code: equal, K: call.number, Jf: 4},
+			unix.SockFilter{Code: load, K: arguments}, unix.SockFilter{Code: has, K: call.flags, Jf: 1}, fail(uint32(unix.EPERM)), allow)
+	}
+	filter = append(filter, unix.SockFilter{Code: equal, K: unix.SYS_IOCTL, Jf: 5},
+		unix.SockFilter{Code: load, K: arguments + 8},
+		unix.SockFilter{Code: equal, K: unix.TIOCSTI, Jt: 1}, unix.SockFilter{Code: equal, K: unix.TIOCLINUX, Jf: 1}, fail(uint32(unix.EPERM)), allow)
+	filter = append(filter, unix.SockFilter{Code: equal, K: unix.SYS_SOCKET, Jt: 1}, allow, unix.SockFilter{Code: load, K: arguments})
+	for _, family := range families {
+		filter = append(filter, unix.SockFilter{Code: equal, K: family, Jf: 1}, allow)
+	}
+	return append(filter, unix.SockFilter{Code: equal, K: unix.AF_NETLINK, Jf: 3},
+		unix.SockFilter{Code: load, K: arguments + 16}, unix.SockFilter{Code: equal, K: unix.NETLINK_ROUTE, Jf: 1}, allow,
+		fail(uint32(unix.EAFNOSUPPORT)))
+}
