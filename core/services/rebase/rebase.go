@@ -1,0 +1,165 @@
+// Package rebase carries a change over to a text that another writer has changed meanwhile, or
+// names the conflict. It does no I/O.
+package rebase
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/services/patch"
+)
+
+// apart is the number of unchanged lines that [Carry] requires between the places that two sides
+// change. A smaller distance joins changes that their authors would have joined otherwise.
+const apart = 3
+
+// Conflict describes why a change does not carry over. Lines are 1-based lines of the base, first
+// and last inclusive; where lines are only inserted, last is one less than first. Both are zero if
+// the reason is not a place.
+type Conflict struct {
+	Reason string // as a sentence
+	Ours   [2]int // the lines that the change to carry over replaces
+	Theirs [2]int // the lines that the other side replaced
+}
+
+// Carry makes the change from base to ours in theirs, which another writer made of base. It returns
+// the result, or the conflict that prevents it.
+//
+// The change carries over if at least three unchanged lines lie between any two places that the
+// sides change, wherever these could be said to lie between equal lines; if neither side adds or
+// removes a byte-order mark or the final line ending; and if making the two changes in either order
+// gives the same bytes. Everything else is a conflict, even where both sides made the same change.
+// The texts are those of files, with a byte-order mark if there is one.
+func Carry(base, ours, theirs string) (string, *Conflict) {
+	for _, side := range []struct{ who, text string }{{"The change", ours}, {"The other writer", theirs}} {
+		switch {
+		case hasBOM(side.text) != hasBOM(base):
+			return "", &Conflict{Reason: side.who + " adds or removes the byte-order mark."}
+		case strings.HasSuffix(side.text, "\n") != strings.HasSuffix(base, "\n"):
+			return "", &Conflict{Reason: side.who + " adds or removes the last line ending."}
+		}
+	}
+	lines := linesOf(base)
+	mine, other := patch.Between(base, ours).Edits(), patch.Between(base, theirs).Edits()
+	if c := nearest(lines, mine, other); c != nil {
+		return "", c
+	}
+	onTheirs, onOurs := moved(mine, other), moved(other, mine)
+	result := replaced(linesOf(theirs), onTheirs)
+	if replaced(linesOf(ours), onOurs) != result {
+		return "", &Conflict{Reason: "The result depends on the order of the two changes."}
+	}
+	return result, nil
+}
+
+// linesOf splits a text after every line feed.
+func linesOf(text string) []string {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func hasBOM(text string) bool { return strings.HasPrefix(text, "\ufeff") }
+
+// nearest returns the conflict of two sides of which a place of one lies too near to a place of the
+// other; nil if there is none.
+func nearest(base []string, mine, other []patch.Edit) *Conflict {
+	for i := range mine {
+		from, to := slid(base, mine[i])
+		for k := range other {
+			otherFrom, otherTo := slid(base, other[k])
+			if otherFrom-to < apart && from-otherTo < apart {
+				c := &Conflict{Ours: placeOf(mine[i]), Theirs: placeOf(other[k])}
+				c.Reason = fmt.Sprintf("The change replaces %s, and another writer replaced %s.", rangeText(c.Ours), rangeText(c.Theirs))
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+func placeOf(e patch.Edit) [2]int { return [2]int{e.Start + 1, e.End} }
+
+func rangeText(lines [2]int) string {
+	switch first, last := lines[0], lines[1]; {
+	case last < first:
+		return fmt.Sprintf("nothing before line %d", first)
+	case first == last:
+		return fmt.Sprintf("line %d", first)
+	default:
+		return fmt.Sprintf("lines %d to %d", first, last)
+	}
+}
+
+// slid returns the lines [from, to) of the base in which an edit may lie: inserted or removed lines
+// that equal their neighbours could also be those before or after.
+func slid(base []string, e patch.Edit) (from, to int) {
+	from, to = e.Start, e.End
+	removed := base[e.Start:e.End]
+	for _, block := range [][]string{removed, e.Lines} {
+		if len(block) == 0 {
+			continue
+		}
+		down := 0
+		for e.End+down < len(base) && base[e.End+down] == cyclic(block, base[e.End:], down) {
+			down++
+		}
+		up := 0
+		for e.Start-1-up >= 0 && base[e.Start-1-up] == backward(block, base[:e.Start], up) {
+			up++
+		}
+		from, to = min(from, e.Start-up), max(to, e.End+down)
+	}
+	return from, to
+}
+
+// cyclic returns line n of a block followed by other lines.
+func cyclic(block, after []string, n int) string {
+	if n < len(block) {
+		return block[n]
+	}
+	return after[n-len(block)]
+}
+
+// backward returns line n, counted from the end, of a block after other lines.
+func backward(block, before []string, n int) string {
+	if n < len(block) {
+		return block[len(block)-1-n]
+	}
+	return before[len(before)-1-(n-len(block))]
+}
+
+// moved returns edits of the base as edits of the text that other edits made of it. The places of
+// the two are disjoint.
+func moved(edits, others []patch.Edit) []patch.Edit {
+	var all []patch.Edit
+	k, shift := 0, 0
+	for _, e := range edits {
+		for ; k < len(others) && others[k].End <= e.Start; k++ {
+			shift += len(others[k].Lines) - (others[k].End - others[k].Start)
+		}
+		all = append(all, patch.Edit{Start: e.Start + shift, End: e.End + shift, Lines: e.Lines})
+	}
+	return all
+}
+
+// replaced returns the text that edits make of lines.
+func replaced(lines []string, edits []patch.Edit) string {
+	var out strings.Builder
+	at := 0
+	for _, e := range edits {
+		for _, line := range lines[at:e.Start] {
+			out.WriteString(line)
+		}
+		for _, line := range e.Lines {
+			out.WriteString(line)
+		}
+		at = e.End
+	}
+	for _, line := range lines[at:] {
+		out.WriteString(line)
+	}
+	return out.String()
+}
