@@ -44,7 +44,10 @@ var toolFamilies = []toolFamily{
 	{"memory", specsOf(memory.Factories)},
 	{"internaldocs", specsOf(internaldocs.Factories)},
 	{"catalog", specsOf(catalog.Factories)},
-	{"skills", specsOf(skills.Factories)},
+	{"skills", func() ([]tools.Spec, error) {
+		spec, err := skills.ToolSpec()
+		return []tools.Spec{spec}, err
+	}},
 }
 
 // specsOf returns the specs of a package's factories.

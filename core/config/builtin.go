@@ -110,7 +110,7 @@ func DefaultTools(l layout.Layout) []string {
 		defaults(l, file.Factories, file.InDefaultSet), defaults(l, search.Factories, always), defaults(l, shell.Factories, always),
 		defaults(l, web.FetchFactories, always), defaults(l, web.SearchFactories, always), defaults(l, plan.Factories, always),
 		defaults(l, communicate.Factories, always), defaults(l, memory.Factories, always), defaults(l, internaldocs.Factories, always),
-		defaults(l, catalog.Factories, always), defaults(l, skills.Factories, always))
+		defaults(l, catalog.Factories, always), skillDefaults(l))
 }
 
 // defaults returns the default tools of one family.
@@ -119,9 +119,26 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 	if err != nil {
 		return nil // a mistake in fettle, which Initialize reports
 	}
-	var names []string
+	var specs []tools.Spec
 	for _, f := range family {
-		spec := f.Spec()
+		specs = append(specs, f.Spec())
+	}
+	return defaultNames(l, specs, inDefaultSet)
+}
+
+// skillDefaults is as defaults, for the tool that activates skills.
+func skillDefaults(l layout.Layout) []string {
+	spec, err := skills.ToolSpec()
+	if err != nil {
+		return nil // as in defaults
+	}
+	return defaultNames(l, []tools.Spec{spec}, always)
+}
+
+// defaultNames returns the names of the tools in the default set.
+func defaultNames(l layout.Layout, specs []tools.Spec, inDefaultSet func(name string) bool) []string {
+	var names []string
+	for _, spec := range specs {
 		declared, renamed := l.ToolNames[spec.Name]
 		if !renamed && !inDefaultSet(spec.Name) {
 			continue

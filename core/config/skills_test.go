@@ -26,7 +26,7 @@ func putSkill(t *testing.T, folder, name, body string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	text := "---\nname: " + name + "\ndescription: About " + name + "\n---\n" + body + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(folder, skills.FileName), []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600))
 	return folder
 }
 

@@ -15,101 +15,89 @@ import (
 // ActivateSkill is the name of the tool.
 const ActivateSkill = "activate_skill"
 
-// Services are the services of a session for the tool. Both are required and safe for
-// concurrent use.
-type Services struct {
-	Skills  Skills
-	Session Session
+// services are the services of a session for the tool.
+type services struct {
+	skills    *SkillManager
+	activated func(ctx context.Context, s Skill) error
 }
 
-// Skills looks up skills; *[SkillManager] implements it.
-type Skills interface {
-	// Activatable returns the skill with that name if it can be activated, or an error
-	// that names the skills that can.
-	Activatable(name string) (Skill, error)
-}
+// factory creates the tool for a session.
+type factory = tools.Factory[services]
 
-// Session is the conversation in which a skill is activated.
-type Session interface {
-	// Activated records that a skill is active, and allows the session to read its
-	// directory, once the conversation has received the result of the call that ctx
-	// belongs to. It returns an error if the directory cannot be read.
-	Activated(ctx context.Context, s Skill) error
-}
-
-// Factory creates the tool for a session.
-type Factory = tools.Factory[Services]
-
-// Factories returns the factory of the tool. It is immutable and shared by every session
-// of the process. See [Bind].
-func Factories() ([]*Factory, error) { return factories() }
-
-// factories creates the immutable factory once for the process.
-var factories = sync.OnceValues(func() ([]*Factory, error) {
-	f, err := newActivateSkill()
+// ToolSpec returns the description of the tool, without the names of skills.
+func ToolSpec() (tools.Spec, error) {
+	f, err := newFactory()
 	if err != nil {
-		return nil, err
+		return tools.Spec{}, err
 	}
-	return []*Factory{f}, nil
-})
+	return f.Spec(), nil
+}
 
-// Bind returns the tool for a session, with the names of the current skills in its
-// declaration; nil without skills.
-func (m *SkillManager) Bind(f *Factory, session Session) (tools.DeclarativeTool, error) {
+// newFactory creates the immutable factory once for the process.
+var newFactory = sync.OnceValues(newActivateSkill)
+
+// Tool returns the tool for a session, with the names of the current skills in its
+// declaration; nil without skills. The tool calls activated, which must be safe for
+// concurrent use, for each activated skill with the ctx of the call. activated allows the
+// session to read the skill's directory, once the conversation has received the result.
+// Its error is the call's.
+func (m *SkillManager) Tool(activated func(ctx context.Context, s Skill) error) (tools.DeclarativeTool, error) {
 	enabled := m.shared()
 	if len(enabled) == 0 {
 		return nil, nil
 	}
-	naming, err := m.naming(f, enabled)
+	naming, err := m.naming(enabled)
 	if err != nil {
 		return nil, err
 	}
-	return naming.Bind(Services{m, session}), nil
+	return naming.Bind(services{m, activated}), nil
 }
 
-// naming returns f with the names of skills in the declarations of its tools. Arguments
-// are checked without them, so that the error of an unknown name can list them.
-func (m *SkillManager) naming(f *Factory, enabled []Skill) (*Factory, error) {
+// naming returns the factory with the names of skills in the declaration of its tool.
+// Arguments are checked without them, so that the error of an unknown name can list them.
+func (m *SkillManager) naming(enabled []Skill) (*factory, error) {
 	if own, err := readBuiltIn(); err == nil && sameList(enabled, own) {
-		if all, err := factories(); err == nil && f == all[0] {
-			return namingBuiltIn()
-		}
+		return namingBuiltIn()
 	}
 	m.mu.Lock()
-	of, naming := m.of, m.named
+	naming := m.named
 	m.mu.Unlock()
-	if of == f {
+	if naming != nil {
 		return naming, nil
 	}
-	schema, err := withNames(f.Schema().Raw(), enabled)
+	naming, err := declaring(enabled)
 	if err != nil {
 		return nil, err
 	}
-	naming = f.Declaring(schema)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if sameList(m.enabled, enabled) { // no change in the meantime
-		m.of, m.named = f, naming
+		m.named = naming
 	}
 	return naming, nil
 }
 
-// namingBuiltIn is the factory of a session with only the built-in skills. It is
-// immutable and created once for the process.
-var namingBuiltIn = sync.OnceValues(func() (*Factory, error) {
-	all, err := factories()
+// declaring returns the factory with the names of these skills in its declaration.
+func declaring(all []Skill) (*factory, error) {
+	f, err := newFactory()
 	if err != nil {
 		return nil, err
 	}
+	schema, err := withNames(f.Schema().Raw(), all)
+	if err != nil {
+		return nil, err
+	}
+	return f.Declaring(schema), nil
+}
+
+// namingBuiltIn is the factory of a session with only the built-in skills. It is
+// immutable and created once for the process.
+var namingBuiltIn = sync.OnceValues(func() (*factory, error) {
 	own, err := readBuiltIn()
 	if err != nil {
 		return nil, err
 	}
-	schema, err := withNames(all[0].Schema().Raw(), own)
-	if err != nil {
-		return nil, err
-	}
-	return all[0].Declaring(schema), nil
+	return declaring(own)
 })
 
 // sameList reports whether two lists share their memory.
@@ -154,11 +142,11 @@ const activateSkillDescription = "Activates a skill: returns the instructions fo
 	"The result holds the instructions, and the tree of the skill's directory, whose files you can read from then on by absolute path, and not change; paths in the instructions count from that directory. " +
 	"A skill stays active for the whole conversation, so activate each once. The user may have to approve the activation. The error for an unknown name lists the available skills."
 
-func newActivateSkill() (*Factory, error) {
-	return tools.NewFactory(tools.Definition[Services, ActivateSkillParams]{
+func newActivateSkill() (*factory, error) {
+	return tools.NewFactory(tools.Definition[services, ActivateSkillParams]{
 		Spec: tools.Spec{Name: ActivateSkill, DisplayName: "Activate Skill", Description: activateSkillDescription, Kind: tools.KindOther},
-		Build: func(s Services, p ActivateSkillParams, _ json.RawMessage) (tools.ToolInvocation, error) {
-			skill, err := s.Skills.Activatable(p.Name)
+		Build: func(s services, p ActivateSkillParams, _ json.RawMessage) (tools.ToolInvocation, error) {
+			skill, err := s.skills.Activatable(p.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -172,7 +160,7 @@ func newActivateSkill() (*Factory, error) {
 }
 
 type activateSkill struct {
-	services Services
+	services services
 	skill    Skill
 	params   json.RawMessage
 }
@@ -204,7 +192,7 @@ func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	if err := ctx.Err(); err != nil {
 		return failed(ctx, err), nil
 	}
-	now, err := a.services.Skills.Activatable(a.skill.Name)
+	now, err := a.services.skills.Activatable(a.skill.Name)
 	if err != nil {
 		return failed(ctx, err), nil
 	}
@@ -214,7 +202,7 @@ func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}
 	text, err := Text(ctx, a.skill)
 	if err == nil {
-		err = a.services.Session.Activated(ctx, a.skill)
+		err = a.services.activated(ctx, a.skill)
 	}
 	if err != nil {
 		return failed(ctx, err), nil

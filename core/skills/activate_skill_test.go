@@ -24,17 +24,14 @@ type session struct {
 	err    error
 }
 
-func (s *session) Activated(_ context.Context, skill skills.Skill) error {
+func (s *session) activated(_ context.Context, skill skills.Skill) error {
 	s.active = append(s.active, skill)
 	return s.err
 }
 
-func bound(t *testing.T, m *skills.SkillManager, s skills.Session) tools.DeclarativeTool {
+func bound(t *testing.T, m *skills.SkillManager, s *session) tools.DeclarativeTool {
 	t.Helper()
-	factories, err := skills.Factories()
-	require.NoError(t, err)
-	require.Len(t, factories, 1)
-	tool, err := m.Bind(factories[0], s)
+	tool, err := m.Tool(s.activated)
 	require.NoError(t, err)
 	return tool
 }

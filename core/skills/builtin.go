@@ -21,7 +21,7 @@ func BuiltIn() ([]Skill, error) {
 }
 
 var readBuiltIn = sync.OnceValues(func() ([]Skill, error) {
-	files, err := fs.Glob(own, path.Join("builtin", "*", FileName))
+	files, err := fs.Glob(own, path.Join("builtin", "*", fileName))
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ var readBuiltIn = sync.OnceValues(func() ([]Skill, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, problems, _ := Parse(data, Source{Scope: ScopeBuiltIn})
-		if len(problems) > 0 {
+		s := Skill{Scope: ScopeBuiltIn}
+		if problems, _ := s.parse(data); len(problems) > 0 {
 			return nil, fault.New(fault.InvalidConfig, "skills.load", problems[0].Message, problems[0].Remedy)
 		}
 		all = append(all, s)

@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// FileName is the name of a skill file.
-const FileName = "SKILL.md"
+// fileName is the name of a skill file.
+const fileName = "SKILL.md"
 
 // Dir is a directory that may contain skills: a SKILL.md of its own, and
 // subdirectories with one each.
@@ -104,7 +104,7 @@ func (l *loading) entries(ctx context.Context, f Dir, real string, entries []fs.
 		l.fail(f.Path, fmt.Sprintf("The directory has more than %d entries; the rest were not read.", maxEntries), "Remove entries that are not skills.")
 		entries = entries[:maxEntries]
 	}
-	l.file(f, filepath.Join(real, FileName), within)
+	l.file(f, filepath.Join(real, fileName), within)
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (l *loading) entries(ctx context.Context, f Dir, real string, entries []fs.
 		if e.Type().IsRegular() || name == "node_modules" || name == ".git" {
 			continue
 		}
-		l.file(f, filepath.Join(real, name, FileName), within)
+		l.file(f, filepath.Join(real, name, fileName), within)
 	}
 	return nil
 }
@@ -133,12 +133,13 @@ func (l *loading) file(f Dir, path, within string) {
 		l.fail(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its directory there instead.")
 		return
 	}
-	data, err := lockedfile.Head(real, MaxFile+1)
+	data, err := lockedfile.Head(real, maxFile+1)
 	if err != nil {
 		l.fail(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
 	}
-	s, problems, ok := Parse(data, Source{Path: real, Scope: f.Scope, Extension: f.Extension})
+	s := Skill{Path: real, Scope: f.Scope, Extension: f.Extension}
+	problems, ok := s.parse(data)
 	l.problems = append(l.problems, problems...)
 	if !ok {
 		return

@@ -22,7 +22,7 @@ type SkillManager struct {
 	enabled  []Skill // of all; replaced on each change
 	watchers map[*func()]struct{}
 
-	of, named *Factory // named is of with the names of enabled; nil: not computed yet
+	named *factory // with the names of enabled; nil: not computed yet
 
 	discovered bool
 }
@@ -70,7 +70,7 @@ func (m *SkillManager) SetEnabled(name string, on bool) {
 func (m *SkillManager) change(make func()) {
 	m.mu.Lock()
 	make()
-	m.of, m.named = nil, nil
+	m.named = nil
 	if disabled := m.isDisabled; slices.ContainsFunc(m.all, func(s Skill) bool { return s.Disabled != disabled(s) }) {
 		m.all = slices.Clone(m.all) // lists that were returned or given are not changed
 		for i := range m.all {

@@ -21,7 +21,7 @@ func write(t *testing.T, folder, name, description string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	text := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nBody of %s.\n", name, description, description)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, skills.FileName), []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600))
 	return folder
 }
 
@@ -136,7 +136,7 @@ func TestWhereSkillsAre(t *testing.T) {
 	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeUser}, skills.Dir{Path: filepath.Join(top, "absent"), Scope: skills.ScopeUser})
 	require.Equal(t, []string{"one", "top"}, names(m.All()))
 	s, _ := m.Get("one")
-	require.Equal(t, []string{filepath.Join(top, "one"), filepath.Join(top, "one", skills.FileName)}, []string{s.Dir, s.Path})
+	require.Equal(t, []string{filepath.Join(top, "one"), filepath.Join(top, "one", "SKILL.md")}, []string{s.Dir, s.Path})
 	require.Contains(t, said(m), "takes the place of", "the link names it again")
 }
 
@@ -149,7 +149,7 @@ func TestLinksOut(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "file"), 0o755))
 	require.NoError(t, os.Symlink("../../outside", filepath.Join(root, "rel")))
 	require.NoError(t, os.Symlink(filepath.Join(top, "outside"), filepath.Join(root, "abs")))
-	require.NoError(t, os.Symlink(filepath.Join(top, "outside", skills.FileName), filepath.Join(root, "file", skills.FileName)))
+	require.NoError(t, os.Symlink(filepath.Join(top, "outside", "SKILL.md"), filepath.Join(root, "file", "SKILL.md")))
 	require.NoError(t, os.Symlink("loop", filepath.Join(root, "loop")))
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(root, "dangling")))
 	m := discover(t, nil, skills.Dir{Path: root, Scope: skills.ScopeUser})
@@ -199,7 +199,7 @@ func TestDiscoverIsCancelled(t *testing.T) {
 // Variables of an extension are expanded.
 func TestExpand(t *testing.T) {
 	top := tempDir(t)
-	require.NoError(t, os.WriteFile(filepath.Join(top, skills.FileName), []byte("---\nname: a\ndescription: in ${x}\n---\nRun ${x}/run.\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(top, "SKILL.md"), []byte("---\nname: a\ndescription: in ${x}\n---\nRun ${x}/run.\n"), 0o600))
 	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeExtension, Expand: strings.NewReplacer("${x}", "/opt").Replace})
 	s, _ := m.Get("a")
 	require.Equal(t, []string{"in /opt", "Run /opt/run."}, []string{s.Description, s.Body})

@@ -17,36 +17,29 @@ import (
 
 // Bounds of a SKILL.md.
 const (
-	MaxFile        = 256 << 10 // bytes of the file
+	maxFile        = 256 << 10 // bytes of the file
 	maxName        = 128       // bytes
 	maxDescription = 4 << 10   // bytes
 )
 
-// Source is the origin of a skill.
-type Source struct {
-	Path      string // of the file, absolute; "" for none
-	Scope     Scope
-	Extension string
-}
-
-// Parse reads a SKILL.md: a YAML front matter between lines of three hyphens, with name
-// and description, and the instructions. It is lenient. Unknown keys are kept in Extra.
-// If the YAML is invalid, which is a problem with its line, or has no name or
-// description, the lines that begin with name: and description: are read as plain text,
-// with the indented lines that follow. ok is false, with a problem that gives the
-// reason, if there is no skill.
-func Parse(data []byte, from Source) (s Skill, problems []fault.Problem, ok bool) {
-	p := &parsing{path: from.Path}
+// parse reads a SKILL.md into s, which has Path, Scope and Extension: a YAML front matter
+// between lines of three hyphens, with name and description, and the instructions. It is
+// lenient. Unknown keys are kept in Extra. If the YAML is invalid, which is a problem with
+// its line, or has no name or description, the lines that begin with name: and
+// description: are read as plain text, with the indented lines that follow. ok is false,
+// with a problem that gives the reason, if there is no skill.
+func (s *Skill) parse(data []byte) (problems []fault.Problem, ok bool) {
+	p := &parsing{path: s.Path}
 	sum := sha256.Sum256(data)
-	s = Skill{Path: from.Path, Scope: from.Scope, Extension: from.Extension, Hash: hex.EncodeToString(sum[:])}
-	if from.Path != "" {
-		s.Dir = filepath.Dir(from.Path)
+	s.Hash = hex.EncodeToString(sum[:])
+	if s.Path != "" {
+		s.Dir = filepath.Dir(s.Path)
 	}
-	ok = p.parse(data, &s)
-	return s, p.problems, ok
+	ok = p.parse(data, s)
+	return p.problems, ok
 }
 
-// parsing is the state of one Parse.
+// parsing is the state of one parse.
 type parsing struct {
 	path     string
 	problems []fault.Problem
@@ -63,8 +56,8 @@ func (p *parsing) fail(line int, message, remedy string) bool {
 }
 
 func (p *parsing) parse(data []byte, s *Skill) bool {
-	if len(data) > MaxFile {
-		return p.fail(0, fmt.Sprintf("The skill has more than %d KiB and was not read.", MaxFile>>10),
+	if len(data) > maxFile {
+		return p.fail(0, fmt.Sprintf("The skill has more than %d KiB and was not read.", maxFile>>10),
 			"Move details into other files of its directory, and name them in the SKILL.md.")
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

@@ -15,9 +15,9 @@ import (
 func TestUnreadable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		write(t, filepath.Join(top, "skills", "a"), "a", "d")
-		require.NoError(t, os.Chmod(filepath.Join(top, "skills", "a", skills.FileName), 0o644))
-		require.NoError(t, os.Chmod(filepath.Join(write(t, filepath.Join(top, "skills", "b"), "b", "d"), skills.FileName), 0o600))
-		require.NoError(t, os.MkdirAll(filepath.Join(top, "skills", "c", skills.FileName), 0o755))
+		require.NoError(t, os.Chmod(filepath.Join(top, "skills", "a", "SKILL.md"), 0o644))
+		require.NoError(t, os.Chmod(filepath.Join(write(t, filepath.Join(top, "skills", "b"), "b", "d"), "SKILL.md"), 0o600))
+		require.NoError(t, os.MkdirAll(filepath.Join(top, "skills", "c", "SKILL.md"), 0o755))
 		require.NoError(t, os.Mkdir(filepath.Join(top, "shut"), 0o700))
 	})
 	if !ok {

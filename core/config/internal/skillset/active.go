@@ -65,31 +65,24 @@ func New(o Options) (*Active, error) {
 func (a *Active) renew() error {
 	a.renewing.Lock()
 	defer a.renewing.Unlock()
-	factories, err := skills.Factories()
+	spec, err := skills.ToolSpec()
+	if err != nil || !a.o.Selected(spec) {
+		return err
+	}
+	tool, err := a.o.Skills.Tool(a.activated)
 	if err != nil {
 		return err
 	}
-	for _, f := range factories {
-		if !a.o.Selected(f.Spec()) {
-			continue
-		}
-		tool, err := a.o.Skills.Bind(f, a)
-		if err != nil {
-			return err
-		}
-		if tool == nil {
-			a.o.Registry.Unregister(f.Spec().Name)
-			continue
-		}
-		if err := a.o.Registry.Renew(tool); err != nil {
-			return err
-		}
+	if tool == nil {
+		a.o.Registry.Unregister(spec.Name)
+		return nil
 	}
-	return nil
+	return a.o.Registry.Renew(tool)
 }
 
-// Activated implements skills.Session.
-func (a *Active) Activated(ctx context.Context, skill skills.Skill) error {
+// activated records that a skill is active once the conversation has received the result
+// of the call that ctx belongs to.
+func (a *Active) activated(ctx context.Context, skill skills.Skill) error {
 	if skill.Dir != "" {
 		if err := workspace.Validate(skill.Dir); err != nil {
 			return err
