@@ -251,7 +251,10 @@ func (c chatTrust) SetTrust(ctx context.Context, dir string, trusted bool) (stri
 		if outside := userfiles.OutsideOf(powers); len(outside) > 0 {
 			gives += "\nDirectories outside of the project are ignored until fettle trust --outside."
 		}
-	} else if err := userfiles.ApproveOutside(ctx, c.global, dir, nil); err != nil {
+		if slices.ContainsFunc(powers, func(power settings.Power) bool { return power.Digest != "" }) {
+			gives += "\nSettings of git need approval until fettle trust."
+		}
+	} else if err := userfiles.Approve(ctx, c.global, dir, nil, nil); err != nil {
 		return "", err
 	}
 	if err := store.Set(ctx, dir, state); err != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,8 +34,15 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	if err != nil {
 		return nil, err
 	}
+	var approved []string
+	if store := p.before().Git(); store != nil && p.Policy.Trust == trust.Trusted {
+		if approved, err = store.Approved(ws.Target()); err != nil {
+			p.Environment.Logger.Warn("approved settings of repositories", slog.Any("err", err)) // they ask
+		}
+	}
 	r, err := rules.Open(ctx, rules.Options{
-		Workspace: ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
+		ApprovedGit: approved,
+		Workspace:   ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
 		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined, Logger: p.Environment.Logger,
 		Engine: policy.Options{
 			DisableAlwaysAllow: p.Policy.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),

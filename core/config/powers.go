@@ -20,8 +20,8 @@ import (
 
 // ProjectPowers returns the effects that the files of the project in p.TargetDir
 // have only once its directory is trusted: settings, variables of .env files,
-// rules that allow, slash commands, agents and skills, in this order; and, after
-// the variables, the tools that they disable, which takes effect in any case.
+// rules that allow, slash commands, agents, skills, and settings by which git may
+// run something, in this order; and, after the variables, the tools that they disable, which takes effect in any case.
 // Outside is set for a directory outside of the project, which trust alone does
 // not cover. It reads the current files, and starts, runs and connects to
 // nothing. Errors have code invalid_config or cancelled.
@@ -112,4 +112,20 @@ func ApprovedOutside(p Parameters) ([]string, error) {
 		return nil, nil
 	}
 	return store.Approved(p.target())
+}
+
+// ApproveGit records that the user lets git use the settings of repositories with
+// the given digests, see [settings.Power], in sessions of the project in
+// p.TargetDir while it is trusted. It replaces the recorded ones; an empty list
+// revokes the approval. Errors have code invalid_config, read_content_failure,
+// file_write_failure or cancelled.
+func ApproveGit(ctx context.Context, p Parameters, digests []string) error {
+	if reflect.ValueOf(p.Environment.Layout).IsZero() {
+		p.Environment.Layout = layout.Fettle()
+	}
+	store := p.before().Git()
+	if store == nil {
+		return fault.New(fault.InvalidConfig, "config.approveGit", "There is no home directory, in which approvals are recorded.", "Set HOME.")
+	}
+	return store.Record(ctx, p.target(), digests)
 }

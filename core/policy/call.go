@@ -53,7 +53,8 @@ type Call struct {
 
 	// Repositories maps absolute cleaned directories to an objection, as a
 	// sentence, to the repository that git would use there: that the session has
-	// created or changed it. [Engine.GitDirs] lists the required ones; there is
+	// created or changed it, or that its configuration has a key that may make git
+	// run a program. [Engine.GitDirs] lists the required ones; there is
 	// no objection to one that is missing or "".
 	Repositories map[string]string
 

@@ -113,9 +113,9 @@ func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 }
 
 // guardRepository requires approval of a part that a rule allows and that runs
-// git in a repository which the session has created or changed: git runs programs
-// named in that repository's configuration and hooks. A rule that names the
-// directory covers it.
+// git in a repository to which there is an objection, such as one that the session
+// has created or changed: git runs programs named in that repository's
+// configuration and hooks. A rule that names the directory covers it.
 func (j *judge) guardRepository(i int, v *judged) {
 	if v.rule.own == ownYolo {
 		return
@@ -139,8 +139,8 @@ func (j *judge) guardRepository(i int, v *judged) {
 	}
 	v.verdict = AskUser
 	v.reason = why + " Git runs the programs that a repository's configuration and hooks name. No rule about a command covers them."
-	v.remedy = "Check its configuration and hooks. A later session, a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
-	v.asWrite = &Decision{Rule: "repositories of the session", Tier: TierDefault.String(), Source: builtIn}
+	v.remedy = "Check its configuration and hooks. Trust that lists the key of the configuration, for a change a later session, or a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
+	v.asWrite = &Decision{Rule: "repositories", Tier: TierDefault.String(), Source: builtIn}
 }
 
 // namesDir reports whether a rule that allows a part names the directory in which

@@ -45,7 +45,8 @@ func TrustCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Short: "Mark a directory as trusted",
 		Long: `Marks a directory as trusted, by default the target directory. The command first
 lists on stderr what the project could then do, one item per line: settings,
-variables, rules, hooks, servers, commands, agents, skills. At a terminal it asks
+variables, rules, hooks, servers, commands, agents, skills, and keys of git's
+configuration by which git may run a program. At a terminal it asks
 for confirmation, unless --yes is given. Without a terminal it does not ask: running
 the command is the confirmation.
 
@@ -139,7 +140,7 @@ func recordTrust(ctx context.Context, p *program.Program, g *program.Flags, args
 	if err := store.Set(ctx, dir, state); err != nil {
 		return program.TrustFailure(err)
 	}
-	if err := userfiles.ApproveOutside(ctx, g, dir, approved); err != nil {
+	if err := userfiles.Approve(ctx, g, dir, powers, approved); err != nil {
 		return program.TrustFailure(err)
 	}
 	now, entry, err := store.Decide(ctx, dir)

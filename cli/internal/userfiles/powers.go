@@ -48,8 +48,18 @@ func ListPowers(powers []settings.Power) string {
 	return b.String()
 }
 
-// ApproveOutside records the directories outside of a project that the project may
-// include.
-func ApproveOutside(ctx context.Context, g *program.Flags, dir string, directories []string) error {
-	return config.ApproveOutside(ctx, ProjectIn(g, dir), directories)
+// Approve records the directories outside of a project that the project may include,
+// and the settings of git among its powers.
+func Approve(ctx context.Context, g *program.Flags, dir string, powers []settings.Power, outside []string) error {
+	project := ProjectIn(g, dir)
+	var digests []string
+	for _, power := range powers {
+		if power.Digest != "" {
+			digests = append(digests, power.Digest)
+		}
+	}
+	if err := config.ApproveGit(ctx, project, digests); err != nil {
+		return err
+	}
+	return config.ApproveOutside(ctx, project, outside)
 }

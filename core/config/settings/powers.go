@@ -19,6 +19,7 @@ type Power struct {
 	Text     string `json:"text"`               // the effect, starting with a verb, on one line: "sends the conversation to the model x". Secrets in it are ***
 	Address  string `json:"address,omitempty"`  // scheme and host in a variable; "" for others
 	Entry    string `json:"entry,omitempty"`    // of a key whose value is a list: the entry, as written
+	Digest   string `json:"digest,omitempty"`   // of a setting of a repository that git may use: what an approval of it records
 	Outside  string `json:"outside,omitempty"`  // path of an include directory outside of the project, which requires an approval in addition to trust
 }
 

@@ -5,16 +5,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
 // contents is the part of a repository that determines which programs git runs in it.
 type contents struct {
-	settings map[string]bool      // "section key=value" of the configuration
-	stamps   map[string]string    // states of hooks and included files, by path
-	files    []string             // the hooks, the included files and the configuration files
+	settings map[Setting]bool     // of the configuration, without lines
+	stamps   map[string]string    // states of hooks, by path
+	files    []string             // the hooks and the configuration files
 	times    map[string]time.Time // change times of these files and of the hook directories; the zero time for a missing one
 }
 
@@ -23,33 +22,25 @@ const maxConfig = 1 << 20
 
 // contents reads the current contents. An unreadable configuration differs from every other.
 func (r *repository) contents() contents {
-	c := contents{settings: make(map[string]bool), stamps: make(map[string]string), times: make(map[string]time.Time)}
-	config := filepath.Join(r.common, "config")
-	c.files = append(c.files, config, filepath.Join(r.dir, worktreeConfig))
+	c := contents{settings: make(map[Setting]bool), stamps: make(map[string]string), times: make(map[string]time.Time)}
 	if r.entry != "" {
 		if info, err := os.Lstat(r.entry); err == nil && !info.IsDir() {
 			c.files = append(c.files, r.entry)
 		}
 	}
 	hooks := []string{filepath.Join(r.common, "hooks")}
-	for _, file := range []string{config, filepath.Join(r.common, worktreeConfig)} {
-		data, err := readSmall(file)
-		if err != nil {
-			if !errors.Is(err, os.ErrNotExist) {
-				c.settings["unread "+file] = true
-			}
-			continue
+	read := reader{effective: &effective{}}
+	read.own(r)
+	for _, s := range read.stamps {
+		if s.file != r.entry {
+			c.files = append(c.files, s.file)
 		}
-		for _, s := range settingsOf(string(data)) {
-			c.settings[s] = true
-			section, pair, _ := strings.Cut(s, "\x00")
-			key, value, _ := strings.Cut(pair, "=")
-			switch value = strings.Trim(value, `"`); {
-			case strings.HasPrefix(section, "core") && key == "hookspath" && value != "":
-				hooks = append(hooks, resolvePath(r.top, value))
-			case strings.HasPrefix(section, "include") && key == "path" && value != "":
-				c.recordFile(resolvePath(r.common, value))
-			}
+	}
+	for _, s := range read.settings {
+		s.Line = 0
+		c.settings[s] = true
+		if s.Name == "core.hookspath" && s.Value != "" {
+			hooks = append(hooks, resolvePath(r.top, s.Value))
 		}
 	}
 	for _, file := range c.files {
@@ -105,9 +96,9 @@ func resolvePath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// covers reports whether now runs no program that c does not run: hooks and included files are
-// equal, and additional settings name no program.
-func (c contents) covers(now contents) bool {
+// covers reports whether now runs no program that c does not run: hooks are equal, and additional
+// settings are harmless. top is the directory that contains the repository.
+func (c contents) covers(now contents, top string) bool {
 	if len(c.stamps) != len(now.stamps) {
 		return false
 	}
@@ -117,75 +108,11 @@ func (c contents) covers(now contents) bool {
 		}
 	}
 	for s := range now.settings {
-		if !c.settings[s] && !harmless(s) {
+		if !c.settings[s] && !s.isHarmless(top) {
 			return false
 		}
 	}
 	return true
-}
-
-// settingsOf returns the settings of a configuration as "section\x00key=value", with section and
-// key in lower case. Lines are not joined: the continuation of a line appears as another setting.
-func settingsOf(text string) []string {
-	var all []string
-	section := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
-		if strings.HasPrefix(line, "[") {
-			end := headerEnd(line)
-			section, line = strings.ToLower(strings.TrimSpace(line[1:end])), strings.TrimSpace(line[min(end+1, len(line)):])
-		}
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		all = append(all, section+"\x00"+strings.ToLower(strings.TrimSpace(key))+"="+strings.TrimSpace(value))
-	}
-	return all
-}
-
-// headerEnd returns the index of the bracket that ends a section header, or the length of the line.
-func headerEnd(line string) int {
-	quoted := false
-	for i := 1; i < len(line); i++ {
-		switch line[i] {
-		case '\\':
-			i++
-		case '"':
-			quoted = !quoted
-		case ']':
-			if !quoted {
-				return i
-			}
-		}
-	}
-	return len(line)
-}
-
-// harmlessKeys returns the settings of a section that common commands such as git push -u write and
-// that name no program.
-func harmlessKeys(section string) []string {
-	switch section {
-	case "branch":
-		return []string{"remote", "merge", "rebase", "pushremote", "description", "gh-merge-base", "vscode-merge-base"}
-	case "remote":
-		return []string{"url", "pushurl", "fetch", "tagopt", "prune", "gh-resolved"}
-	case "user":
-		return []string{"name", "email"}
-	case "submodule":
-		return []string{"url", "active"}
-	}
-	return nil
-}
-
-// harmless reports whether a setting names no program.
-func harmless(setting string) bool {
-	section, pair, _ := strings.Cut(setting, "\x00")
-	section, _, _ = strings.Cut(section, " ")
-	key, value, ok := strings.Cut(pair, "=")
-	value = strings.Trim(value, `"`)
-	return ok && slices.Contains(harmlessKeys(section), key) && !strings.Contains(value, "::") &&
-		!strings.HasPrefix(value, "-") && !strings.HasSuffix(value, `\`)
 }
 
 // readSmall reads a file of limited size.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,10 +18,12 @@ import (
 // Watch stores the initial state of repositories. It is safe for concurrent use; [NewWatch] creates
 // one.
 type Watch struct {
-	since time.Time
+	since    time.Time
+	approved map[string]bool // digests of settings
 
 	mu    sync.Mutex
-	known map[string]contents // by common directory, links resolved
+	known map[string]contents   // by common directory, links resolved
+	read  map[string]*effective // by the directory of the repository's files
 }
 
 // clockLag is the maximum delay of a file's change time behind the clock: file systems use the time
@@ -28,9 +31,12 @@ type Watch struct {
 const clockLag = 10 * time.Millisecond
 
 // NewWatch returns a Watch with the current state of the repositories that git finds from some
-// absolute directories.
-func NewWatch(dirs ...string) *Watch {
-	w := &Watch{since: time.Now().Add(-clockLag), known: make(map[string]contents)}
+// absolute directories. approved contains the digests of the settings that the user has approved.
+func NewWatch(approved []string, dirs ...string) *Watch {
+	w := &Watch{since: time.Now().Add(-clockLag), approved: make(map[string]bool), known: make(map[string]contents), read: make(map[string]*effective)}
+	for _, digest := range approved {
+		w.approved[digest] = true
+	}
 	for _, dir := range dirs {
 		w.Add(dir)
 	}
@@ -52,22 +58,43 @@ func (w *Watch) Add(dir string) {
 }
 
 // UnsafeReason returns a sentence with the reason why running git in an absolute directory is not safe:
-// the repository that git would use there was created or changed after the Watch, or it is a bare
-// repository that is not one of the Watch. It returns "" if there is no such reason, also without a
-// repository.
+// the repository that git would use there was created or changed after the Watch, it is a bare
+// repository that is not one of the Watch, or its configuration or that of a submodule has a setting
+// that is neither known to be harmless nor approved. It returns "" if there is no such reason, also
+// without a repository.
 func (w *Watch) UnsafeReason(dir string) string {
-	r, ok := find(dir)
-	if !ok {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Sprintf("The directory %q does not exist yet, so the repository that git would use there is unknown.", dir)
+	first := true
+	reason := ""
+	for r := range upward(dir) {
+		if first {
+			reason = w.changeOf(r)
 		}
-		return ""
+		if first = false; reason != "" {
+			return reason
+		}
+		read := w.current(r)
+		for _, s := range read.foreign {
+			if s.Problem != "" || !w.approved[s.Digest()] {
+				return fmt.Sprintf("The repository %q configures %s, which is not known to be harmless.", r.top, s)
+			}
+		}
+		if read.complete {
+			return ""
+		}
 	}
+	if _, err := os.Stat(dir); first && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("The directory %q does not exist yet, so the repository that git would use there is unknown.", dir)
+	}
+	return ""
+}
+
+// changeOf returns a sentence about the change of a repository after the Watch; "" for none.
+func (w *Watch) changeOf(r *repository) string {
 	w.mu.Lock()
 	before, known := w.known[r.common]
 	w.mu.Unlock()
 	switch {
-	case known && !before.unchanged() && !before.covers(r.contents()):
+	case known && !before.unchanged() && !before.covers(r.contents(), r.top):
 		return fmt.Sprintf("The configuration or the hooks of the repository %q have changed since the session began.", r.common)
 	case known && (!r.isLinked() || !w.changed(filepath.Join(r.dir, worktreeConfig))):
 		return ""
@@ -110,16 +137,26 @@ func (r *repository) isLinked() bool { return r.common != r.dir }
 // find returns the repository of a directory, as git does: in the directory or the nearest
 // ancestor. A directory with only some files of a repository counts too.
 func find(dir string) (*repository, bool) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, false
+	for r := range upward(dir) {
+		return r, true
 	}
-	for at := real; ; at = filepath.Dir(at) {
-		if r, ok := repositoryAt(at); ok {
-			return r, true
+	return nil, false
+}
+
+// upward yields the repositories in a directory and its ancestors. Git uses the first complete one.
+func upward(dir string) iter.Seq[*repository] {
+	return func(yield func(*repository) bool) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return
 		}
-		if filepath.Dir(at) == at {
-			return nil, false
+		for at := real; ; at = filepath.Dir(at) {
+			if r, ok := repositoryAt(at); ok && !yield(r) {
+				return
+			}
+			if filepath.Dir(at) == at {
+				return
+			}
 		}
 	}
 }

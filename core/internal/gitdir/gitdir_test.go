@@ -72,7 +72,8 @@ func TestUnsafeReason(t *testing.T) {
 		}, ".", "have changed"},
 		"a continued line": {func(t *testing.T, top string) {
 			write(t, top+"/.git/config", "[branch \"a\"]\n\tremote = o\\\n[core]\n")
-		}, ".", "have changed"},
+		}, ".", ""},
+		"what git rejects": {func(t *testing.T, top string) { write(t, top+"/.git/config", "[core\n") }, ".", "have changed"},
 		"a hook":           {func(t *testing.T, top string) { write(t, top+"/.git/hooks/pre-commit", "#!/bin/sh\n") }, ".", "have changed"},
 		"a hook's mode":    {func(t *testing.T, top string) { require.NoError(t, os.Chmod(top+"/.git/hooks/post-merge", 0o755)) }, ".", "have changed"},
 		"a hook elsewhere": {func(t *testing.T, top string) { write(t, top+"/scripts/pre-push", "#!/bin/sh\n") }, ".", "have changed"},
@@ -110,7 +111,7 @@ func TestUnsafeReason(t *testing.T) {
 				git(t, top, "config", "include.path", "../shared.conf")
 			}
 			settled(t, top)
-			w := gitdir.NewWatch(top)
+			w := gitdir.NewWatch(nil, top)
 			if tt.do != nil {
 				tt.do(t, top)
 			}
@@ -124,17 +125,26 @@ func TestUnsafeReason(t *testing.T) {
 			require.Equal(t, got, w.UnsafeReason(filepath.Join(top, tt.dir)))
 		})
 	}
-	require.Empty(t, gitdir.NewWatch().UnsafeReason(t.TempDir()), "no repository")
+	require.Empty(t, gitdir.NewWatch(nil).UnsafeReason(t.TempDir()), "no repository")
 }
 
-// AR-28: checking a known repository takes almost no time.
+// AR-28, PB-06: checking a known repository takes almost no time.
 func BenchmarkUnsafeReason(b *testing.B) {
 	top := b.TempDir()
-	require.NoError(b, os.MkdirAll(top+"/.git", 0o755))
+	for _, dir := range []string{"objects", "refs"} {
+		require.NoError(b, os.MkdirAll(top+"/.git/"+dir, 0o755))
+	}
 	require.NoError(b, os.WriteFile(top+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o600))
 	require.NoError(b, os.WriteFile(top+"/.git/config", []byte("[core]\n\tbare = false\n"), 0o600))
-	w := gitdir.NewWatch(top)
-	for b.Loop() {
-		w.UnsafeReason(top)
+	for dir, made := range map[string]string{"known": top, "unknown": ""} {
+		b.Run(dir, func(b *testing.B) {
+			w := gitdir.NewWatch(nil)
+			if made != "" {
+				w.Add(made)
+			}
+			for b.Loop() {
+				w.UnsafeReason(top)
+			}
+		})
 	}
 }

@@ -15,3 +15,22 @@ func changeTime(file string) (time.Time, error) {
 	}
 	return info.ModTime(), nil
 }
+
+// identity identifies the state of a file. The zero value is that of a missing file.
+type identity struct {
+	size    int64
+	changed time.Time
+	dir     bool
+}
+
+// identityOf returns the identity of a file; of a directory without its state.
+func identityOf(file string) identity {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return identity{}
+	case info.IsDir():
+		return identity{dir: true}
+	}
+	return identity{size: info.Size(), changed: info.ModTime()}
+}

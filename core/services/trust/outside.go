@@ -1,12 +1,8 @@
 package trust
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
-
-	"github.com/tailscale/hujson"
 )
 
 // OutsideApprovals is the file of the directories outside of a trusted project that the user has approved
@@ -16,23 +12,15 @@ import (
 //
 // Trust in a project does not cover them. A missing file approves nothing; an invalid file is an
 // error of code invalid_config. It is safe for concurrent use, by several processes too.
-type OutsideApprovals struct{ file *Store }
+type OutsideApprovals struct{ lists }
 
 // OpenOutsideApprovals returns the approvals in the file at path. It does no I/O.
-func OpenOutsideApprovals(path string) *OutsideApprovals { return &OutsideApprovals{Open(path)} }
+func OpenOutsideApprovals(path string) *OutsideApprovals { return &OutsideApprovals{lists{Open(path)}} }
 
 // Approved returns the approved directories of a project, absolute, with links resolved at the time of
 // approval. The project need not exist.
 func (o *OutsideApprovals) Approved(project string) ([]string, error) {
-	real, err := realDir(project)
-	if err != nil {
-		return nil, err
-	}
-	data, err := o.file.read()
-	if err != nil {
-		return nil, err
-	}
-	all, err := o.parse(data)
+	all, real, err := o.read(project)
 	return all[real], err
 }
 
@@ -40,10 +28,6 @@ func (o *OutsideApprovals) Approved(project string) ([]string, error) {
 // resolved. The error has code invalid_config, read_content_failure, file_write_failure or
 // cancelled.
 func (o *OutsideApprovals) Record(ctx context.Context, project string, directories []string) error {
-	real, err := realDir(project)
-	if err != nil {
-		return err
-	}
 	var list []string
 	for _, directory := range directories {
 		to, err := realDir(directory)
@@ -52,26 +36,7 @@ func (o *OutsideApprovals) Record(ctx context.Context, project string, directori
 		}
 		list = append(list, to)
 	}
-	slices.Sort(list)
-	list = slices.Compact(list)
-	if len(list) == 0 && o.file.missing() {
-		return nil
-	}
-	return o.file.update(ctx, func(old []byte) ([]byte, error) {
-		all, err := o.parse(old)
-		if err != nil {
-			return nil, err
-		}
-		if delete(all, real); len(list) > 0 {
-			all[real] = list
-		}
-		var text bytes.Buffer
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err = e.Encode(all)
-		return text.Bytes(), err
-	})
+	return o.record(ctx, project, list)
 }
 
 // Covers reports whether directory is one of directories or below one of them. Paths are cleaned,
@@ -90,19 +55,4 @@ func Covers(directories []string, directory string) bool {
 		_, within := chain.depth(to)
 		return within
 	})
-}
-
-func (o *OutsideApprovals) parse(data []byte) (map[string][]string, error) {
-	all := map[string][]string{}
-	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n'))
-	if err == nil {
-		err = json.Unmarshal(plain, &all)
-	}
-	if err != nil {
-		return nil, o.file.readError(err)
-	}
-	if all == nil {
-		all = map[string][]string{}
-	}
-	return all, nil
 }

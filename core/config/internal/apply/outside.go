@@ -12,6 +12,10 @@ import (
 // projects, in the user's settings directory.
 const trustedOutsideFile = "trusted_outside.json"
 
+// trustedGitFile is the name of the file of approved settings of repositories, in
+// the user's settings directory.
+const trustedGitFile = "trusted_git.json"
+
 // Keys used outside of the checks.
 const (
 	KeyInclude    = "context.includeDirectories"
@@ -50,6 +54,15 @@ func (g Given) Outside() *trust.OutsideApprovals {
 		return nil
 	}
 	return trust.OpenOutsideApprovals(filepath.Join(g.Home, g.Layout.Dir, trustedOutsideFile))
+}
+
+// Git returns the store of approved settings of repositories; nil: there is no
+// home directory.
+func (g Given) Git() *trust.GitApprovals {
+	if g.Home == "" {
+		return nil
+	}
+	return trust.OpenGitApprovals(filepath.Join(g.Home, g.Layout.Dir, trustedGitFile))
 }
 
 // Powers returns the effects of the project's settings and .env files, with the

@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -28,8 +29,9 @@ type Files struct {
 }
 
 // OfProject returns the effects that require trust: settings, variables of .env
-// files, rules that allow, slash commands, agents and skills; after the variables
-// come the tools that the settings disable. r contains the settings of the
+// files, rules that allow, slash commands, agents, skills, and settings by which
+// git may run something; after the variables come the tools that the settings
+// disable. r contains the settings of the
 // trusted project. It starts nothing.
 func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Files) ([]settings.Power, error) {
 	all := slices.DeleteFunc(apply.Powers(g, r), func(power settings.Power) bool {
@@ -48,7 +50,19 @@ func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Fil
 	case err != nil:
 		return nil, err
 	}
-	return append(all, more...), nil
+	return slices.Concat(all, more, powersOfGit(g.Target)), nil
+}
+
+// powersOfGit returns the settings by which git may run something in a directory.
+func powersOfGit(dir string) []settings.Power {
+	var all []settings.Power
+	for _, s := range gitdir.Foreign(dir) {
+		if s.Problem == "" { // an unreadable file cannot be approved
+			text := strings.Join(strings.Fields(s.String()), " ")
+			all = append(all, settings.Power{Source: s.File, Line: s.Line, Text: "makes git run with " + text, Digest: s.Digest()})
+		}
+	}
+	return all
 }
 
 // powersOfRules returns the calls allowed by the project's policy files.

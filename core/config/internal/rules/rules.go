@@ -46,10 +46,13 @@ type Options struct {
 	Paths      []string // files and directories that replace the user's; nil: none
 	Trusted    bool     // the project's rules may allow
 	Own        []policy.Rule
-	NoSaving   bool           // approvals are not saved
-	Confined   bool           // commands are
-	Engine     policy.Options // without rules and checkers
-	Logger     *slog.Logger
+	// ApprovedGit are the digests of settings of repositories that the user has
+	// approved.
+	ApprovedGit []string
+	NoSaving    bool           // approvals are not saved
+	Confined    bool           // commands are
+	Engine      policy.Options // without rules and checkers
+	Logger      *slog.Logger
 }
 
 // Rules is the current policy, which a Config shares with those derived from it,
@@ -73,7 +76,7 @@ type Rules struct {
 // creates the engine. The error has code cancelled, or invalid_config for a
 // mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
-	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.Workspace.Directories()...)}
+	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...)}
 	r.brought.Store(&contributions.Rules{})
 	r.setRoots()
 	if o.UserDir == "" {

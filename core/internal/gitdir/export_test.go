@@ -1,0 +1,4 @@
+package gitdir
+
+// ParseConfig is parseConfig for tests.
+var ParseConfig = parseConfig
