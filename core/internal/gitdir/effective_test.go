@@ -324,3 +324,13 @@ func TestParserAgainstGit(t *testing.T) {
 		require.Equal(t, want, got, "%q", text)
 	}
 }
+
+// PB-02: the page on policy has the table of harmless keys.
+func TestHarmlessKeysDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/policy.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "<!-- harmless keys -->\n\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n\n")
+	require.Equal(t, strings.TrimSpace(gitdir.HarmlessTable()), table)
+}

@@ -33,16 +33,10 @@ var harmlessRows = []harmlessRow{
 		sparsecheckoutcone splitindex bigfilethreshold packedgitlimit packedgitwindowsize deltabasecachelimit excludesfile attributesfile multipackindex commitgraph
 		fscache hidedotfiles protecthfs protectntfs warnambiguousrefs disambiguate fsync fsyncmethod fsyncobjectfiles notesref usereplacerefs ignorestat
 		createobject packedrefstimeout filesreflocktimeout maxtreedepth alternaterefsprefixes restrictinheritedhandles lockfilepid`},
-	{section: "core", keys: "fsmonitor", values: toggle},
-	{section: "core", keys: "worktree", values: worktree},
 	{section: "extensions", keys: "worktreeconfig objectformat compatobjectformat refstorage noop preciousobjects partialclone relativeworktrees"},
 	{section: "branch", keys: ".remote .merge .rebase .pushremote .description .gh-merge-base .vscode-merge-base .github-pr-owner-number .gh-pr-base-branch autosetupmerge autosetuprebase sort"},
-	{section: "remote", keys: ".url .pushurl", values: address},
 	{section: "remote", keys: ".fetch .push .mirror .tagopt .prune .prunetags .skipdefaultupdate .skipfetchall .promisor .partialclonefilter .followremotehead .gh-resolved pushdefault"},
-	{section: "url", keys: ".insteadof .pushinsteadof", values: address},
-	{section: "submodule", keys: ".url", values: address},
 	{section: "submodule", keys: ".active .branch .ignore .shallow .fetchrecursesubmodules active fetchjobs recurse propagatebranches alternatelocation alternateerrorstrategy"},
-	{section: "submodule", keys: ".update", values: listed, list: []string{"checkout", "rebase", "merge", "none"}},
 	{section: "user", keys: "name email signingkey useconfigonly"},
 	{section: "author", keys: "name email"},
 	{section: "committer", keys: "name email"},
@@ -55,18 +49,13 @@ var harmlessRows = []harmlessRow{
 	{section: "pull", keys: "rebase ff"},
 	{section: "fetch", keys: "prune prunetags parallel recursesubmodules writecommitgraph all fsckobjects unpacklimit negotiationalgorithm showforcedupdates output"},
 	{section: "merge", keys: "ff conflictstyle renames renamelimit directoryrenames stat log verbosity branchdesc defaulttoupstream autostash suppressdest verifysignatures .name .recursive"},
-	{section: "merge", keys: ".driver", values: listed, list: []string{"true"}},
 	{section: "rebase", keys: "autosquash autostash stat updaterefs missingcommitscheck abbreviatecommands rebasemerges forkpoint backend"},
 	{section: "diff", keys: `noprefix mnemonicprefix renames renamelimit context interhunkcontext algorithm colormoved colormovedws submodule statgraphwidth statnamewidth wserrorhighlight
 		wordregex indentheuristic ignoresubmodules relative dirstat orderfile suppressblankempty autorefreshindex .xfuncname .funcname .wordregex .binary .algorithm`},
 	{section: "log", keys: "date decorate abbrevcommit follow mailmap diffmerges showroot graphcolors excludedecoration initialdecorationset"},
 	{section: "format", keys: "signoff numbered subjectprefix coverletter useautobase thread to cc"},
 	{section: "blame", keys: "ignorerevsfile markunblamablelines markignoredlines date coloring showemail blankboundary"},
-	{section: "filter", keys: ".required", values: toggle},
-	{section: "filter", keys: ".clean .smudge .process", values: listed, list: []string{
-		"", "git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", "git-lfs filter-process", "git-lfs filter-process --skip"}},
 	{section: "lfs", keys: "repositoryformatversion locksverify concurrenttransfers fetchinclude fetchexclude .access .locksverify"},
-	{section: "lfs", keys: "url", values: address},
 	{section: "gpg", keys: "format minimaltrustlevel"},
 	{section: "gc", keys: "auto autopacklimit autodetach pruneexpire worktreepruneexpire reflogexpire reflogexpireunreachable rerereresolved rerereunresolved packrefs writecommitgraph cruftpacks logexpiry aggressivewindow aggressivedepth bigpackthreshold"},
 	{section: "maintenance", keys: "auto autodetach strategy .enabled .schedule .auto"},
@@ -88,6 +77,17 @@ var harmlessRows = []harmlessRow{
 	{section: "advice", keys: "*"}, {section: "color", keys: "*"}, {section: "column", keys: "*"}, {section: "feature", keys: "*"}, {section: "fsck", keys: "*"},
 	{section: "grep", keys: "*"}, {section: "i18n", keys: "*"}, {section: "index", keys: "*"}, {section: "notes", keys: "*"}, {section: "pack", keys: "*"},
 	{section: "repack", keys: "*"}, {section: "safe", keys: "*"}, {section: "status", keys: "*"}, {section: "transfer", keys: "*"}, {section: "versionsort", keys: "*"},
+	{section: "core", keys: "fsmonitor", values: toggle},
+	{section: "core", keys: "worktree", values: worktree},
+	{section: "remote", keys: ".url .pushurl", values: address},
+	{section: "url", keys: ".insteadof .pushinsteadof", values: address},
+	{section: "submodule", keys: ".url", values: address},
+	{section: "submodule", keys: ".update", values: listed, list: []string{"checkout", "rebase", "merge", "none"}},
+	{section: "merge", keys: ".driver", values: listed, list: []string{"true"}},
+	{section: "filter", keys: ".required", values: toggle},
+	{section: "filter", keys: ".clean .smudge .process", values: listed, list: []string{
+		"", "git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", "git-lfs filter-process", "git-lfs filter-process --skip"}},
+	{section: "lfs", keys: "url", values: address},
 }
 
 // harmlessKeys returns the table by section and key, with a leading "." for keys that need a

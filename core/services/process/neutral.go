@@ -24,7 +24,7 @@ var harmlessGit = [][2]string{
 // neutral returns variables that keep git, go and cargo from running programs that the project in
 // dir configures, unless the command itself names them. It disables programs of git's settings for
 // signatures, file watching and the objects of partial clones, the settings of directories that
-// look like bare repositories, other versions of go, and toolchains in the project's directories.
+// look like bare repositories, writing of the index by commands that only read, other versions of go, and toolchains in the project's directories.
 // Signing, hooks and everything else that a command requests explicitly work as usual.
 func neutral(env []string, dir string) []string {
 	value := func(name string) string {
@@ -36,6 +36,9 @@ func neutral(env []string, dir string) []string {
 		return ""
 	}
 	out := []string{"GIT_NO_LAZY_FETCH=1"}
+	if value("GIT_OPTIONAL_LOCKS") == "" {
+		out = append(out, "GIT_OPTIONAL_LOCKS=0") // git status and the like write nothing
+	}
 	if count, err := strconv.Atoi("0" + value("GIT_CONFIG_COUNT")); err == nil {
 		for i, setting := range harmlessGit {
 			n := strconv.Itoa(count + i)
