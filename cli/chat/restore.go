@@ -9,8 +9,8 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent/keeper"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
@@ -19,7 +19,7 @@ import (
 // chatCheckpoints serves /restore.
 type chatCheckpoints struct {
 	*chat
-	kept *config.Checkpoints
+	kept *keeper.Keeper
 }
 
 // checkpoints returns the checkpoints of the session, nil if it keeps none.

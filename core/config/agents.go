@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/agentset"
@@ -135,7 +136,7 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	}
 	var recorder agent.Recorder
 	if store := h.caller.recordsAgents(); store != nil {
-		recording, err := store.Record(ctx, child)
+		recording, err := store.RecordSubagent(ctx, child, child.parent.SessionID())
 		if err != nil {
 			h.caller.params().Environment.Logger.Warn("a subagent is not recorded", slog.Any("error", err))
 		} else {
@@ -158,7 +159,7 @@ func closing(c *Config, err error) error {
 
 // recordsAgents returns where the runs of subagents are recorded, or nil if they
 // are not.
-func (c *Config) recordsAgents() *Transcripts {
+func (c *Config) recordsAgents() *recordings.Store {
 	for c.parent != nil {
 		c = c.parent
 	}

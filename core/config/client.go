@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/history"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -50,7 +51,7 @@ type Opening struct {
 	Recorder agent.Recorder  // records the conversation, for example a [Recording]
 	History  []model.Content // of a resumed session
 	// Agents records the runs of subagents. nil: they are not recorded.
-	Agents *Transcripts
+	Agents *recordings.Store
 }
 
 // Client returns this Config's conversation with the model, the same at each call
@@ -109,7 +110,7 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 	o.Recorder = recorder
 	s.hooks.RecordedIn("")
-	if r, ok := recorder.(*Recording); ok && r != nil {
+	if r, ok := recorder.(*recordings.Recording); ok && r != nil {
 		s.hooks.RecordedIn(r.Path())
 	}
 	var own agent.Compactor
@@ -119,7 +120,7 @@ func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 		}
 	} else {
 		var keeps compact.Options
-		if r, ok := recorder.(*Recording); ok {
+		if r, ok := recorder.(*recordings.Recording); ok {
 			keeps.Save = r.Save // shortened answers
 		}
 		own = compact.New(keeps)
@@ -151,7 +152,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	if c.parent != nil {
 		o.Purpose = model.PurposeSubagent
 	} else {
-		o.Steps = s.shared.checkpoints.keep().Steps(o.Steps)
+		o.Steps = s.shared.checkpoints.Steps(o.Steps)
 	}
 	if p.Instructions.AsMessages {
 		o.Reminders = s.history.Instructions

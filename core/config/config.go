@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/filewatch"
@@ -63,7 +64,7 @@ type Config struct {
 	ofAgent      bool                   // it is the conversation of a subagent's run
 	agentDepth   int                    // number of agents in the call chain
 	agents       []*subagent.Definition // the agents in the call chain, outermost first
-	agentRecords *Transcripts           // where subagents' runs are recorded; nil: nowhere
+	agentRecords *recordings.Store      // where subagents' runs are recorded; nil: nowhere
 
 	discoveryProblems []error
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/transcript"
@@ -35,7 +37,7 @@ func (g *reader) Stream(_ context.Context, r *model.Request) iter.Seq2[*model.Ch
 	}
 }
 
-func store(t *testing.T, c *config.Config, secrets ...string) *config.Transcripts {
+func store(t *testing.T, c *config.Config, secrets ...string) *recordings.Store {
 	t.Helper()
 	s, err := config.NewTranscripts(c, secrets)
 	require.NoError(t, err)
@@ -43,7 +45,7 @@ func store(t *testing.T, c *config.Config, secrets ...string) *config.Transcript
 }
 
 // talk runs a prompt through a recording client.
-func talk(t *testing.T, c *config.Config, r *config.Recording, history []model.Content, prompt string) *agent.Client {
+func talk(t *testing.T, c *config.Config, r *recordings.Recording, history []model.Content, prompt string) *agent.Client {
 	t.Helper()
 	run, err := c.Scheduler()
 	require.NoError(t, err)
@@ -150,7 +152,7 @@ func TestRecordingKeepsContents(t *testing.T) {
 	check := func() {
 		session, err := store(t, s.Config).Load(t.Context(), s.SessionID())
 		require.NoError(t, err)
-		got, lost := config.History(session)
+		got, lost := recordings.History(session)
 		require.Empty(t, lost)
 		require.Equal(t, history, got)
 	}
@@ -183,7 +185,7 @@ func TestResumeWithoutWhatCannotBeUsed(t *testing.T) {
 	session, err = sessions.Load(t.Context(), "odd")
 	require.NoError(t, err)
 	require.Empty(t, session.Problems)
-	kept, lost := config.History(session)
+	kept, lost := recordings.History(session)
 	require.Empty(t, lost)
 	require.Equal(t, history, kept)
 
@@ -201,9 +203,9 @@ func TestRecordOfASubagent(t *testing.T) {
 	parent, err := sessions.Record(t.Context(), s.Config)
 	require.NoError(t, err)
 	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
-	r, err := sessions.Record(t.Context(), child)
+	r, err := sessions.RecordSubagent(t.Context(), child, s.SessionID())
 	require.NoError(t, err)
-	for _, w := range []*config.Recording{parent, r} {
+	for _, w := range []*recordings.Recording{parent, r} {
 		require.NoError(t, w.Append(t.Context(), agent.Entry{Content: model.UserText("x")}))
 		require.NoError(t, w.Close())
 	}
@@ -224,7 +226,7 @@ func TestRecordOfASubagent(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	require.Equal(t, []string{
 		"AIzaSyA-0123456789", "0123456789abcdef", "correct horse battery", "sk-proj-1234", "postgres://u:pa55w0rd@host/db", "pa55w0rd", "123456789012",
-	}, config.Secrets([]string{
+	}, settings.Secrets([]string{
 		"GEMINI_API_KEY=AIzaSyA-0123456789", "GITHUB_TOKEN= 0123456789abcdef ", "DB_PASSWORD=correct horse battery", "ANYTHING=sk-proj-1234",
 		"DATABASE_URL=postgres://u:pa55w0rd@host/db", "PIN_SECRET=123456789012",
 		"HOME=/root", "PWD=/root", "SSH_AUTH_SOCK=/tmp/a.1", "SSH_KEY=/root/.ssh/id", "WIN_KEY=C:\\x", "TOKEN_FILE=./token", "AUTH=basic", "USE_TOKEN=true", "KEY=", "SECRET=1234",

@@ -139,7 +139,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			return ctx, r
 		},
 		Asked:     s.hooks.Asked,
-		Executing: sh.checkpoints.keep().Before(c.bus, c.subagent),
+		Executing: sh.checkpoints.Before(c.bus, c.subagent),
 		Observe:   slices.Concat(c.params().Calls.Observe, []scheduler.Observe{s.observeForeign}),
 		ID:        c.schedulerID(),
 		Now:       c.params().Environment.Now,

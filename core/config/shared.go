@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/fettle-dev/fettle/core/agent/keeper"
 	"github.com/fettle-dev/fettle/core/config/internal/agentset"
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
 	"github.com/fettle-dev/fettle/core/config/internal/rules"
@@ -46,7 +47,7 @@ type shared struct {
 	skills    *skills.SkillManager
 	servers   atomic.Pointer[mcp.Manager] // nil: there are none
 
-	checkpoints *Checkpoints // nil: there is no directory for them
+	checkpoints *keeper.Keeper // nil: there is no directory for them
 }
 
 // openShared opens the services that a Config shares with derived ones.
@@ -95,7 +96,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 // close ends everything that the services have started and closes them.
 func (s *shared) close() error {
 	s.hooks.Close()
-	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.keep().Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
+	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
 // Recover completes, or reports, writes to files of this project that killed runs

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	loop "github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -43,7 +44,7 @@ func (reader) CountTokens(_ context.Context, r *model.Request) (int, error) {
 type talker struct {
 	config    *config.Config
 	client    *loop.Client
-	recording *config.Recording
+	recording *recordings.Recording
 }
 
 // newTalker starts a conversation with this id, or resumes it.

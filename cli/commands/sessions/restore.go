@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
-	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/agent/keeper"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
@@ -114,7 +114,7 @@ func restoreFailure(ctx context.Context, err error) error {
 }
 
 // undo shows the changes, asks for confirmation, and makes them.
-func undo(ctx context.Context, p *program.Program, kept *config.Checkpoints, w checkpoint.Selection, f *restoreFlags) error {
+func undo(ctx context.Context, p *program.Program, kept *keeper.Keeper, w checkpoint.Selection, f *restoreFlags) error {
 	plan, err := kept.Plan(ctx, w)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func agreeToRestore(ctx context.Context, p *program.Program, plan *checkpoint.Pl
 }
 
 // listCheckpoints prints the changes of a session.
-func listCheckpoints(ctx context.Context, p *program.Program, kept *config.Checkpoints, target string, f *restoreFlags) error {
+func listCheckpoints(ctx context.Context, p *program.Program, kept *keeper.Keeper, target string, f *restoreFlags) error {
 	h, err := kept.History(ctx, f.session)
 	if fault.CodeOf(err) == fault.CheckpointNotFound && f.session == "" {
 		if f.asJSON {

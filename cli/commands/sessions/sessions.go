@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -78,7 +79,7 @@ func sessionsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return withRecordings(ctx, p, g, func(store *config.Transcripts) error {
+			return withRecordings(ctx, p, g, func(store *recordings.Store) error {
 				list, problems, err := store.List(ctx)
 				if err != nil {
 					return conversation.Failure(ctx, err)
@@ -104,7 +105,7 @@ func sessionsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return withRecordings(ctx, p, g, func(store *config.Transcripts) error {
+			return withRecordings(ctx, p, g, func(store *recordings.Store) error {
 				summary, err := store.Find(ctx, strings.Join(args, ""))
 				if err != nil {
 					return conversation.Failure(ctx, err)
@@ -113,7 +114,7 @@ func sessionsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 				if err != nil {
 					return conversation.Failure(ctx, err)
 				}
-				history, lost := config.History(session)
+				history, lost := recordings.History(session)
 				session.Problems = append(session.Problems, lost...)
 				printProblems(p, session.Problems)
 				if asJSON {
@@ -169,7 +170,7 @@ func sessionsDeleteCommand(p *program.Program, g *program.Flags) *cobra.Command 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return withRecordings(ctx, p, g, func(store *config.Transcripts) error {
+			return withRecordings(ctx, p, g, func(store *recordings.Store) error {
 				summary, err := store.Find(ctx, args[0])
 				if err == nil {
 					err = store.Delete(ctx, summary.ID)
@@ -191,7 +192,7 @@ func sessionsDeleteCommand(p *program.Program, g *program.Flags) *cobra.Command 
 }
 
 // withRecordings opens the store of recorded sessions of the project.
-func withRecordings(ctx context.Context, p *program.Program, g *program.Flags, use func(*config.Transcripts) error) error {
+func withRecordings(ctx context.Context, p *program.Program, g *program.Flags, use func(*recordings.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		store, err := config.NewTranscripts(s.Config(), nil)
 		if err != nil {
@@ -302,7 +303,7 @@ func completeSession(p *program.Program, g *program.Flags) cobra.CompletionFunc 
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var ids []cobra.Completion
 		if len(args) == 0 {
-			_ = withRecordings(cmd.Context(), p, g, func(store *config.Transcripts) error { // no sessions, no suggestions
+			_ = withRecordings(cmd.Context(), p, g, func(store *recordings.Store) error { // no sessions, no suggestions
 				list, _, err := store.List(cmd.Context())
 				for _, s := range list {
 					ids = append(ids, cobra.CompletionWithDesc(s.ID, display.Line(s.Title)))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -15,9 +16,9 @@ import (
 
 // Record keeps the recording of a conversation. The zero value records nothing.
 type Record struct {
-	Store     *config.Transcripts // nil: none
-	Recording *config.Recording   // nil: not recorded
-	Resumed   bool                // continues a session that was not empty
+	Store     *recordings.Store     // nil: none
+	Recording *recordings.Recording // nil: not recorded
+	Resumed   bool                  // continues a session that was not empty
 
 	cleanups sync.WaitGroup
 	stop     context.CancelFunc // ends cleanups; nil: none
@@ -81,7 +82,7 @@ func (t *Setup) resume(ctx context.Context, c *config.Config, r *Record) (openin
 	if t.Flags.NoRecord {
 		if session, err = r.Store.Load(ctx, summary.ID); err == nil {
 			var lost []fault.Problem
-			opening.History, lost = config.History(session)
+			opening.History, lost = recordings.History(session)
 			session.Problems = append(session.Problems, lost...)
 			_, err = c.StartNewSession(session.ID, session.Highest)
 		}

@@ -3,7 +3,7 @@ package program
 import (
 	"os"
 
-	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
@@ -11,5 +11,5 @@ import (
 // other values that look like secrets.
 func secretsOf(environ []string) []string {
 	keys := standard.ModelOptions{Getenv: os.Getenv}.Secrets()
-	return append(keys, config.Secrets(environ)...)
+	return append(keys, settings.Secrets(environ)...)
 }

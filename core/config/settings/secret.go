@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -153,3 +154,32 @@ func hiding(value any, texts []string) any {
 	}
 	return value
 }
+
+// Needed returns variables whose names look secret although their values are not,
+// or that programs require.
+func Needed() []string { return []string{"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY"} }
+
+// Secrets returns the values in an environment, of entries NAME=VALUE, that must
+// be masked in recordings, judged by the variables' names and the form of the
+// values. Paths and values that could be a word are not returned, because they
+// occur in any text.
+func Secrets(environ []string) []string {
+	var secrets []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if slices.Contains(Needed(), name) || !LooksSecret(name, value) {
+			continue
+		}
+		if value = strings.TrimSpace(value); !ordinary.MatchString(value) {
+			secrets = append(secrets, value)
+		}
+		if address, err := url.Parse(value); err == nil && address.User != nil {
+			password, _ := address.User.Password()
+			secrets = append(secrets, password)
+		}
+	}
+	return secrets
+}
+
+// ordinary matches paths, words, and small numbers.
+var ordinary = regexp.MustCompile(`^(~?/|\.|[A-Za-z]:[\\/])|^([A-Za-z]?[a-z]{0,20}|[A-Z]{0,20}|[0-9]{0,11})$`)

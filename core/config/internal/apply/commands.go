@@ -8,10 +8,6 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// Needed returns variables whose names look secret although their values are not,
-// or that programs require.
-func Needed() []string { return []string{"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY"} }
-
 // Redacted returns an environment without the variables to withhold from
 // commands. The settings' blocked variables take precedence over the allowed
 // ones.
@@ -27,7 +23,7 @@ func Redacted(environ []string, r settings.Redaction) []string {
 		switch {
 		case listed(r.Blocked):
 			return true
-		case listed(r.Allowed), listed(Needed()):
+		case listed(r.Allowed), listed(settings.Needed()):
 			return false
 		}
 		return settings.LooksSecret(name, value)

@@ -1,6 +1,6 @@
-// Package checkpoints keeps the content of files before the calls of a session
-// change them, and undoes changes.
-package checkpoints
+// Package keeper keeps the content of files before the calls of a session change
+// them, and undoes changes.
+package keeper
 
 import (
 	"context"
@@ -38,7 +38,8 @@ type Options struct {
 }
 
 // Keeper keeps the changes made by a session's calls, and reads those of other
-// sessions. A nil Keeper keeps nothing.
+// sessions. It is valid until it is closed, and safe for concurrent use. A nil
+// Keeper keeps nothing; only Before, Steps and Close may be called on it.
 type Keeper struct {
 	o        Options
 	store    *checkpoint.Store
@@ -56,18 +57,28 @@ type Keeper struct {
 // New returns a Keeper. It creates no file.
 func New(o Options) *Keeper { return &Keeper{o: o, store: checkpoint.New(o.Store)} }
 
-// Store returns the store of the checkpoints.
-func (k *Keeper) Store() *checkpoint.Store { return k.store }
+// Sessions returns the sessions that have changed files, the latest first.
+func (k *Keeper) Sessions(ctx context.Context) ([]checkpoint.SessionInfo, error) {
+	return k.store.Sessions(ctx)
+}
+
+// History returns the changes made by a session; see [checkpoint.Store.History].
+func (k *Keeper) History(ctx context.Context, session string) (*checkpoint.History, error) {
+	return k.store.History(ctx, session)
+}
 
 // Keeps reports whether changes by calls are being kept.
 func (k *Keeper) Keeps() bool { return k.o.Always || k.o.Talking && k.converse.Load() }
 
-// Plan says what taking turns or calls back would do.
+// Plan returns what undoing turns or calls would do; see [checkpoint.Store.Plan].
 func (k *Keeper) Plan(ctx context.Context, w checkpoint.Selection) (*checkpoint.Plan, error) {
 	return k.store.Plan(ctx, k.o.Workspace, w)
 }
 
-// Restore executes a plan.
+// Restore executes a plan; see [checkpoint.Recorder.Restore]. The conversation's
+// knowledge of the files is kept, so that a change which the model bases on it is
+// refused and the error contains the current file. The caller must send the
+// report's Note to the model.
 func (k *Keeper) Restore(ctx context.Context, p *checkpoint.Plan) (*checkpoint.Report, error) {
 	k.mu.Lock()
 	own := k.session == p.Session && k.recorder != nil
@@ -83,7 +94,9 @@ func (k *Keeper) Restore(ctx context.Context, p *checkpoint.Plan) (*checkpoint.R
 	return report, err
 }
 
-// Settle ends the calls that a killed process has left open in a session.
+// Settle ends the calls that a killed process has left open in a session, so that
+// they can be undone: changes made since are attributed to them. It does nothing
+// if the session is in use.
 func (k *Keeper) Settle(ctx context.Context, session string) {
 	h, err := k.store.History(ctx, session)
 	if err != nil {
@@ -141,7 +154,10 @@ func (k *Keeper) current() *checkpoint.Recorder {
 	return k.recorder
 }
 
-// BeginTurn states that following calls belong to this input of the user.
+// BeginTurn states that following calls belong to this input of the user: those
+// made before the model receives it, such as shell lines of a command, and the
+// next prompt of the conversation. Prompts without a call of BeginTurn begin
+// turns themselves.
 func (k *Keeper) BeginTurn(input string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,7 +175,10 @@ func (k *Keeper) beginPrompt(prompt string) {
 }
 
 // Delete removes the checkpoints of a session, including the beginnings of its
-// prompts.
+// prompts. Content that no other session uses is removed by the next clean-up.
+// Changes that the Keeper's own session has made so far cannot be undone
+// afterwards. The error has code checkpoint_failed, for example if another process
+// uses the session, or cancelled.
 func (k *Keeper) Delete(ctx context.Context, session string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

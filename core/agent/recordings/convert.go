@@ -1,5 +1,4 @@
-// Package recording converts between a conversation and its recording.
-package recording
+package recordings
 
 import (
 	"bytes"
@@ -13,9 +12,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// Turn converts a turn and the calls that it answers; highest is the highest
+// turnOf converts a turn and the calls that it answers; highest is the highest
 // version so far.
-func Turn(e agent.Entry, highest int64) transcript.Turn {
+func turnOf(e agent.Entry, highest int64) transcript.Turn {
 	turn := transcript.Turn{Content: plain(e.Content), Time: e.Time, Model: e.Model, Highest: highest}
 	if e.Usage != (model.Usage{}) {
 		turn.Usage = plain(e.Usage)
