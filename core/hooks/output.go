@@ -82,24 +82,9 @@ type Effect struct {
 	By         string   // their names
 
 	Messages []Message
-	Context  string // additional context, a line each
 
-	ToolInput    json.RawMessage // arguments that replace those of the same name, null removes one; nil: the arguments are unchanged
-	Rewriters    string          // the names of the hooks that set ToolInput
-	TailToolCall *ToolCall
-	ClearContext bool
-	LLMRequest   json.RawMessage
-	LLMResponse  json.RawMessage
-	ToolConfig   *ToolConfig
-}
-
-// Warnings are the problems of the hooks, each with its hook.
-func (e *Effect) Warnings() []Message {
-	var all []Message
-	for i := range e.Ran {
-		for _, text := range e.Ran[i].Warnings {
-			all = append(all, Message{Hook: e.Ran[i].Hook, Text: text})
-		}
-	}
-	return all
+	// Specific is the combined event-specific output: additional context, a line each;
+	// objects with the parts of all hooks; nil ToolInput leaves the arguments unchanged.
+	Specific
+	Rewriters string // the names of the hooks that set ToolInput
 }

@@ -42,7 +42,7 @@ input, which replace those of the sample.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := hooks.Event(args[0]).Sample(tool)
+			in := sampleInput(hooks.Event(args[0]), tool)
 			if input != "" {
 				data, err := program.Arguments(cmd.Context(), p, input)
 				if err == nil {
@@ -145,7 +145,7 @@ func compactJSON(v any) string {
 // trialOf returns the results of hooks and their effect.
 func trialOf(e hooks.Event, effect hooks.Effect) hookTrial {
 	t := hookTrial{Event: e, Hooks: []hookTrialOf{}, Want: hookTrialEffect{
-		Stop: effect.Stop, StopReason: effect.StopReason, Decision: effect.Decision, Reason: effect.Reason, By: effect.By, Context: effect.Context,
+		Stop: effect.Stop, StopReason: effect.StopReason, Decision: effect.Decision, Reason: effect.Reason, By: effect.By, Context: effect.AdditionalContext,
 	}}
 	for _, m := range effect.Messages {
 		t.Want.Messages = append(t.Want.Messages, m.Text)

@@ -41,6 +41,17 @@ func merge(e hooks.Event, all []ran) hooks.Effect {
 	return effect
 }
 
+// Warnings returns the problems of the hooks, each with its hook.
+func Warnings(e *hooks.Effect) []hooks.Message {
+	var all []hooks.Message
+	for i := range e.Ran {
+		for _, text := range e.Ran[i].Warnings {
+			all = append(all, hooks.Message{Hook: e.Ran[i].Hook, Text: text})
+		}
+	}
+	return all
+}
+
 // decide takes the strictest decision with its reasons.
 func decide(e *hooks.Effect, strictest int) {
 	if strictest == 0 {
@@ -67,10 +78,10 @@ func decide(e *hooks.Effect, strictest int) {
 // take adds the event-specific output.
 func take(e *hooks.Effect, event hooks.Event, s *hooks.Specific) {
 	if s.AdditionalContext != "" {
-		if e.Context != "" {
-			e.Context += "\n"
+		if e.AdditionalContext != "" {
+			e.AdditionalContext += "\n"
 		}
-		e.Context += s.AdditionalContext
+		e.AdditionalContext += s.AdditionalContext
 	}
 	if s.ToolInput != nil {
 		e.ToolInput = overlay(e.ToolInput, s.ToolInput, false)

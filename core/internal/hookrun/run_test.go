@@ -119,7 +119,7 @@ func TestOutcomes(t *testing.T) {
 				require.Equal(t, tt.message, e.Messages[0].Text)
 			}
 			var warnings []string
-			for _, w := range e.Warnings() {
+			for _, w := range Warnings(&e) {
 				warnings = append(warnings, w.Text)
 			}
 			if tt.warning == "" {
@@ -149,13 +149,13 @@ func TestOdd(t *testing.T) {
 			gate := e == hooks.AfterTool || e == hooks.BeforeAgent || e == hooks.BeforeModel || e == hooks.AfterModel
 			require.Equal(t, gate && waits, got.Decision == hooks.Block || got.Stop, "%s: %s", e, text)
 			require.False(t, got.Decision == hooks.Ask, "%s: %s", e, text)
-			require.NotEmpty(t, got.Warnings(), "%s: %s", e, text)
+			require.NotEmpty(t, Warnings(&got), "%s: %s", e, text)
 		}
 	}
 	function := hooks.Hook{Event: hooks.BeforeModel, Run: func(context.Context, hooks.Input) (hooks.Output, error) { return hooks.Output{Decision: "dney"}, nil }}
 	got := New(Options{Hooks: []hooks.Hook{function}}).Fire(t.Context(), hooks.Input{Event: hooks.BeforeModel}, Subject{})
 	require.Equal(t, hooks.Block, got.Decision)
-	require.NotEmpty(t, got.Warnings())
+	require.NotEmpty(t, Warnings(&got))
 }
 
 // The hooks that have changed a call are named.
@@ -183,7 +183,7 @@ func TestMerge(t *testing.T) {
 	specific := func(text string) Outcome { return said(0, `{"hookSpecificOutput": `+text+`}`, "") }
 	e = fire(t, hooks.AfterTool, specific(`{"additionalContext": "a", "clearContext": false, "tool_input": {"a": 1, "b": 1}}`),
 		specific(`{"additionalContext": "b", "clearContext": true, "tool_input": {"b": 2, "c": null}, "tailToolCallRequest": {"name": "t", "args": {}}}`))
-	require.Equal(t, "a\nb", e.Context)
+	require.Equal(t, "a\nb", e.AdditionalContext)
 	require.True(t, e.ClearContext)
 	require.JSONEq(t, `{"a": 1, "b": 2, "c": null}`, string(e.ToolInput))
 	require.JSONEq(t, `{"a": 1, "b": 2}`, string(Overlay(json.RawMessage(`{"a": 0, "c": 3}`), e.ToolInput)))
@@ -196,7 +196,7 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, &hooks.ToolConfig{Mode: ToolsNone}, e.ToolConfig)
 
 	e = fire(t, hooks.SessionEnd, said(2, "", "no"))
-	require.Contains(t, e.Warnings()[0].Text, "cannot be stopped")
+	require.Contains(t, Warnings(&e)[0].Text, "cannot be stopped")
 }
 
 // EX-07: hooks run concurrently, unless one of them is sequential.
@@ -308,7 +308,7 @@ func TestFunctions(t *testing.T) {
 		require.Equal(t, hooks.Block, fire(hooks.BeforeTool, f).Decision)
 		e = fire(hooks.AfterTool, f)
 		require.Empty(t, e.Decision)
-		require.Len(t, e.Warnings(), 1)
+		require.Len(t, Warnings(&e), 1)
 	}
 	require.Len(t, defects, 2)
 	require.Contains(t, defects[0].Error(), "goroutine")
@@ -334,7 +334,7 @@ func TestCancelled(t *testing.T) {
 	e := New(Options{Hooks: list, Exec: exec}).Fire(ctx, hooks.Input{Event: hooks.AfterTool}, Subject{})
 	require.Len(t, e.Ran, 2)
 	require.True(t, e.Ran[0].Cancelled && e.Ran[1].Cancelled)
-	require.Empty(t, e.Warnings())
+	require.Empty(t, Warnings(&e))
 }
 
 // EX-08: the input of a hook, its environment and its time limit.

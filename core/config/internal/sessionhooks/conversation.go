@@ -80,7 +80,7 @@ func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about ho
 		return hooks.Effect{}
 	}
 	effect := runner.Fire(ctx, c.input(in), about)
-	for _, w := range effect.Warnings() {
+	for _, w := range hookrun.Warnings(&effect) {
 		c.tellOnce(in.Event, w, bus.HookWarning)
 	}
 	return effect
@@ -184,8 +184,8 @@ func (c *Conversation) beforeAgent(ctx context.Context, prompt []model.Part) (ag
 		advice.Stop = effect.StopReason
 	case effect.Decision == hooks.Block:
 		advice.Block = effect.Reason
-	case effect.Context != "":
-		advice.Context = []model.Part{model.TextPart("\n\n" + c.set.context(effect.Context))}
+	case effect.AdditionalContext != "":
+		advice.Context = []model.Part{model.TextPart("\n\n" + c.set.context(effect.AdditionalContext))}
 	}
 	return advice, nil
 }
@@ -224,8 +224,8 @@ func (c *Conversation) Started(ctx context.Context, source string) (added string
 	effect := c.fireQuietly(ctx, hooks.Input{Event: hooks.SessionStart, Source: source}, hookrun.Subject{Text: source})
 	c.say(&c.start, effect.Messages)
 	c.say(&c.prompt, nil)
-	if effect.Context != "" {
-		added = c.set.context(effect.Context)
+	if effect.AdditionalContext != "" {
+		added = c.set.context(effect.AdditionalContext)
 	}
 	for _, m := range effect.Messages {
 		if !m.Quiet {

@@ -173,8 +173,8 @@ func (c *Conversation) AfterTool(ctx context.Context, d scheduler.Done, r tools.
 	case effect.TailToolCall != nil:
 		r = c.tailCall(ctx, d, *effect.TailToolCall, r)
 	}
-	if effect.Context != "" {
-		r = r.WithContext(c.set.context(effect.Context))
+	if effect.AdditionalContext != "" {
+		r = r.WithContext(c.set.context(effect.AdditionalContext))
 	}
 	return r, nil
 }
