@@ -38,7 +38,8 @@ func digits(v float64) string {
 	case v >= 0.0995 || v == 0:
 		return fmt.Sprintf("%.2f", v)
 	default:
-		return strings.TrimRight(fmt.Sprintf("%.4f", v), "0")
+		decimals := 2 - int(math.Floor(math.Log10(v)))
+		return strings.TrimRight(fmt.Sprintf("%.*f", decimals, v), "0")
 	}
 }
 

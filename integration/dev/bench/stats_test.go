@@ -75,7 +75,7 @@ func TestFigures(t *testing.T) {
 	for want, got := range map[string]string{
 		"12 ns": figure(12, Time), "1.23 µs": figure(1_234, Time), "12.3 ms": figure(12_345_678, Time), "2 s": figure(2e9, Time),
 		"1.00 ms": figure(999_999, Time), "−5 µs": figure(-5_000, Time), "25 MB": figure(25e6, Bytes), "1.50 kB": figure(1_500, Bytes), "150": figure(150, Count),
-		"0 B": figure(0, Bytes), "0.02 ns": figure(0.02, Time), "0.0123 ×": times(0.01234), "1.50 ×": times(1.5), "1 ×": times(1), "123 ×": times(123.4), "–": times(0),
+		"0 B": figure(0, Bytes), "0.02 ns": figure(0.02, Time), "0.0123 ×": times(0.01234), "0.0000304 ×": times(0.00003041), "0.00003 ×": times(0.00003), "1.50 ×": times(1.5), "1 ×": times(1), "123 ×": times(123.4), "–": times(0),
 		"<1 %": percent(0.004), "0 %": percent(0), "12 %": percent(0.123), "10,000": thousands(10_000), "1,234,567": thousands(1_234_567), "999": thousands(999),
 	} {
 		require.Equal(t, want, got)
