@@ -51,7 +51,7 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 			require.Equal(t, []string{"safe_patch error file_changed_since_read", "glob success", "safe_patch success"}, done.calls)
 			require.Equal(t, "I patch it.Another program was faster.Done.", done.text, "thoughts are no part of the answer")
 			require.Equal(t, after, s.Read("f.txt"))
-			require.Len(t, s.Asked(), 1, "a refused call needs no approval")
+			require.Len(t, s.Confirmations(), 1, "a refused call needs no approval")
 
 			all := server.requests()
 			require.Len(t, all, 3)

@@ -167,7 +167,7 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 	require.Greater(t, c.tries["anna"]+c.tries["bert"], agents, "the edits conflicted")
 	require.Equal(t, map[string]int{"file_changed_since_read": c.codes["file_changed_since_read"]}, c.codes)
 	byWhom := map[string]int{}
-	for _, q := range s.Asked() {
+	for _, q := range s.Confirmations() {
 		require.Equal(t, "safe_patch", q.ToolCall.Name)
 		require.Equal(t, bus.ConfirmEdit, q.Details.Type)
 		byWhom[q.Subagent]++

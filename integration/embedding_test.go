@@ -144,8 +144,8 @@ func TestNewFileNeedsApproval(t *testing.T) {
 	s := configtest.New(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	r := s.Call("write_file", map[string]any{"file_path": "notes.txt", "content": "hello\n"})
-	if r.Status != scheduler.StatusDenied || len(s.Asked()) != 1 {
-		t.Errorf("the call ended with %s after %d questions", r.Status, len(s.Asked()))
+	if r.Status != scheduler.StatusDenied || len(s.Confirmations()) != 1 {
+		t.Errorf("the call ended with %s after %d questions", r.Status, len(s.Confirmations()))
 	}
 }
 

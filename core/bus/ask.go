@@ -123,7 +123,7 @@ func (b *MessageBus) accept(a Answer) error {
 	case !q.m.takes(a):
 		return fmt.Errorf("%w: %s does not answer %s", ErrInvalid, a.Type(), q.m.Type())
 	case len(q.holders) > 1 && !decides(a):
-		return ErrOthersAsked
+		return ErrOtherSubscribers
 	}
 	b.settle(q, a, nil)
 	return nil

@@ -153,7 +153,7 @@ func TestAnswerThatIsNone(t *testing.T) {
 		person := bus.Subscribe(t.Context(), b, keep)
 		asked := ask(t.Context(), b, "1")
 		synctest.Wait()
-		require.Equal(t, bus.ErrOthersAsked, b.Publish(none))
+		require.Equal(t, bus.ErrOtherSubscribers, b.Publish(none))
 		synctest.Wait()
 		require.Empty(t, asked)
 		person.Unsubscribe()

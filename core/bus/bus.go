@@ -70,7 +70,7 @@ func New(o Options) *MessageBus {
 //
 // An answer first goes to the caller of [Ask] with its correlation id. If that fails, it is not delivered to subscribers
 // either, and Publish returns [ErrAnswered], [ErrWithdrawn], [ErrUnknownQuestion] or, for a refusal to answer,
-// [ErrOthersAsked]. Otherwise subscribers of its type receive it afterwards, so that other front ends can close their
+// [ErrOtherSubscribers]. Otherwise subscribers of its type receive it afterwards, so that other front ends can close their
 // dialogs.
 //
 // Publish refuses a question with [ErrInvalid]: see [Ask]. It returns [ErrClosed] once the bus is closed.

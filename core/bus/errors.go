@@ -17,9 +17,9 @@ var (
 	ErrAnswered = errors.New("bus: the question has been answered already")
 	// ErrWithdrawn is returned for an answer to a question whose caller no longer waits.
 	ErrWithdrawn = errors.New("bus: the question has been withdrawn")
-	// ErrOthersAsked is returned for a refusal to answer while other subscribers can still answer: see
+	// ErrOtherSubscribers is returned for a refusal to answer while other subscribers can still answer: see
 	// [Subscription.Decline].
-	ErrOthersAsked = errors.New("bus: other subscribers can still answer; decline instead")
+	ErrOtherSubscribers = errors.New("bus: other subscribers can still answer; decline instead")
 	// ErrUnknownQuestion is returned for an answer to a question that was never asked, or that the bus has forgotten.
 	ErrUnknownQuestion = errors.New("bus: unknown question")
 )

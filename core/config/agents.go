@@ -26,9 +26,9 @@ type Agents struct {
 	// Definitions are the embedder's own. They take precedence over those in
 	// files.
 	Definitions []subagent.Definition
-	// Folders are additional directories of definitions, for example those of
+	// Dirs are additional directories of definitions, for example those of
 	// extensions.
-	Folders []subagent.Dir
+	Dirs []subagent.Dir
 	// Remote creates the service that calls agents at other servers, as
 	// core/standard does, from this Config's bus and the variables of its
 	// environment. The Config closes the service. nil: no remote agents.
@@ -63,7 +63,7 @@ func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error 
 	if !p.Agents.Disabled {
 		userDir, _ := c.userDir() // "": there is none
 		from := agentset.Sources{
-			Definitions: p.Agents.Definitions, Folders: slices.Concat(p.Agents.Folders, c.brought().Agents), UserDir: userDir,
+			Definitions: p.Agents.Definitions, Dirs: slices.Concat(p.Agents.Dirs, c.brought().Agents), UserDir: userDir,
 			Registry: s.registry, Local: p.Conversation.Models != nil, CheckModel: p.Agents.CheckModel, Rules: sh.rules.Change, Logger: p.Environment.Logger,
 		}
 		if p.Policy.Trust == trust.Trusted {

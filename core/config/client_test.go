@@ -89,7 +89,7 @@ func TestMentionThenPatch(t *testing.T) {
 			require.Equal(t, "Done.", answer)
 			require.Equal(t, tt.calls, calls)
 			require.Equal(t, tt.want, s.Read("f.txt"))
-			require.NotEmpty(t, s.Asked(), "the person approved it")
+			require.NotEmpty(t, s.Confirmations(), "the person approved it")
 		})
 	}
 }
@@ -279,7 +279,7 @@ func TestExpand(t *testing.T) {
 			}
 		})
 	}
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 
 	// PR-29: a file that policy denies to read_file is not shown.
 	denied := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"read_many_files"} })

@@ -227,7 +227,7 @@ func TestApprovalMode(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(s.SetApprovalMode("maybe")))
 	require.Equal(t, policy.ModeAutoEdit, s.ApprovalMode())
 	require.Equal(t, scheduler.StatusSuccess, s.Call("write_file", map[string]any{"file_path": "a", "content": "a\n"}).Status)
-	require.Empty(t, s.Asked(), "the mode holds from the next call on")
+	require.Empty(t, s.Confirmations(), "the mode holds from the next call on")
 
 	// AR-05: the parent's current mode, unless overridden; later changes are
 	// independent.

@@ -119,7 +119,7 @@ func TestManyTools(t *testing.T) {
 	answer, calls := converse(t, o.Config, "Look at seven.")
 	require.Equal(t, "Done.", answer)
 	require.Equal(t, []string{"tool_search success", "git_thing_007 success"}, calls)
-	require.Empty(t, o.Asked(), "a search is never asked about")
+	require.Empty(t, o.Confirmations(), "a search is never asked about")
 
 	first := o.requests[0]
 	require.Empty(t, foreign(first))

@@ -51,7 +51,7 @@ func TestToolCommands(t *testing.T) {
 		require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 		require.Contains(t, r.Result.LLMContent.String(), `shout in `+filepath.Base(s.Dir)+`: {"text":"hey"}`)
 	}
-	require.Len(t, s.Asked(), 2, "it is somebody's program, so it is asked about")
+	require.Len(t, s.Confirmations(), 2, "it is somebody's program, so it is asked about")
 }
 
 // A failed discovery leaves all other tools of a session.

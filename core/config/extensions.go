@@ -31,10 +31,10 @@ type Extensions struct {
 	// they are disabled otherwise; a single "none" means none. nil: the enabled
 	// ones.
 	Only []string
-	// Folders are the embedder's own extensions, each a directory with a
+	// Dirs are extensions of the embedder, each a directory with a
 	// manifest. Settings that restrict the sources of extensions do not apply to
 	// them.
-	Folders []string
+	Dirs []string
 
 	said *extensionSettings // the settings; nil: none
 }
@@ -92,7 +92,7 @@ func (x ExtensionService) Problems() ([]fault.Problem, error) {
 func (c *Config) extensionOptions(target string) extensionstore.Options {
 	p := c.params()
 	o := extensionstore.Options{
-		Dirs: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Policy.Trust == trust.Trusted,
+		Dirs: p.Extensions.Dirs, Workspace: target, Home: p.home(), Trusted: p.Policy.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
 		ContextFiles: []string{p.Environment.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
 		Getenv: func(name string) (string, bool) {

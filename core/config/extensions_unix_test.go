@@ -416,5 +416,5 @@ func TestExtensionParameters(t *testing.T) {
 	require.Empty(t, active(func(p *config.Parameters) { p.Extensions.Disabled = true }))
 	require.Empty(t, active(func(p *config.Parameters) { p.Extensions.Only = []string{"none"} }))
 	own := library(t, t.TempDir())
-	require.Equal(t, []string{"library"}, active(func(p *config.Parameters) { p.Environment.HomeDir, p.Extensions.Folders = t.TempDir(), []string{own} }))
+	require.Equal(t, []string{"library"}, active(func(p *config.Parameters) { p.Environment.HomeDir, p.Extensions.Dirs = t.TempDir(), []string{own} }))
 }

@@ -19,7 +19,7 @@ import (
 
 // fill sets zero fields to the valid values of the settings; see
 // [Parameters.Settings].
-func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
+func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 	s := u.Settings
 	if p.Policy.ApprovalMode == "" {
 		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)

@@ -112,8 +112,8 @@ func TestHooksAsk(t *testing.T) {
 	require.NoError(t, err)
 	resp := runner.Run(t.Context(), scheduler.Request{Tool: "glob", Args: []byte(`{"pattern":"x"}`)})
 	require.Equal(t, scheduler.StatusSuccess, resp.Status)
-	require.Len(t, s.Asked(), 1)
-	require.Contains(t, s.Asked()[0].Details.SystemMessage, "why")
+	require.Len(t, s.Confirmations(), 1)
+	require.Contains(t, s.Confirmations()[0].Details.SystemMessage, "why")
 	in := <-told
 	require.Equal(t, "ToolPermission", in.NotificationType)
 	require.Contains(t, string(in.Details), `"type":"info"`)

@@ -258,8 +258,8 @@ func TestServerTools(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, resp.Status, resp.Result.LLMContent.String())
 	require.Contains(t, resp.Result.LLMContent.String(), `called z {"n":9007199254740993}`)
 	require.Contains(t, resp.Result.LLMContent.String(), "<untrusted_context>")
-	require.Len(t, c.Asked(), 1)
-	q := c.Asked()[0]
+	require.Len(t, c.Confirmations(), 1)
+	q := c.Confirmations()[0]
 	require.Equal(t, "b", q.ServerName)
 	require.Equal(t, bus.ConfirmMCP, q.Details.Type)
 	require.Equal(t, "b", q.Details.ServerName)
@@ -267,7 +267,7 @@ func TestServerTools(t *testing.T) {
 	c.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlwaysServer }
 	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
 	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_look", nil).Status)
-	require.Len(t, c.Asked(), 2, "the whole server is trusted now")
+	require.Len(t, c.Confirmations(), 2, "the whole server is trusted now")
 
 	child, err := c.Derive(config.DeriveParameters{})
 	require.NoError(t, err)
@@ -282,7 +282,7 @@ func TestTrustedServer(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
 	c := s.with(t, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`)
 	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
-	require.Empty(t, c.Asked())
+	require.Empty(t, c.Confirmations())
 	require.NoError(t, c.SetApprovalMode(policy.ModePlan))
 	require.NotContains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), "called", "a preview at the most")
 }
@@ -308,7 +308,7 @@ func TestTrustAndRules(t *testing.T) {
 					}
 				})
 				require.Equal(t, want, c.Call("mcp_b_z", nil).Status)
-				require.Empty(t, c.Asked())
+				require.Empty(t, c.Confirmations())
 			})
 		}
 	}
@@ -330,11 +330,11 @@ func TestServersOfProject(t *testing.T) {
 		require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_own_z", nil).Status)
 		if there {
 			require.Equal(t, "evil", s.spec("own").Command)
-			require.Empty(t, c.Asked())
+			require.Empty(t, c.Confirmations())
 			continue
 		}
 		require.Equal(t, "own", s.spec("own").Command)
-		require.Len(t, c.Asked(), 1, "the prompt still appears")
+		require.Len(t, c.Confirmations(), 1, "the prompt still appears")
 		require.Empty(t, s.spec("theirs").Name)
 	}
 }
@@ -390,7 +390,7 @@ func TestServerNames(t *testing.T) {
 			p.MCP.Servers = []mcp.ServerSpec{{Name: name + "*", Command: "d", Trusted: true}, {Name: "own", Command: "e"}}
 		})
 		require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
-		require.Len(t, c.Asked(), 1, "%q: nobody is trusted that is not meant", name)
+		require.Len(t, c.Confirmations(), 1, "%q: nobody is trusted that is not meant", name)
 		m, err := c.MCP().Manager()
 		require.NoError(t, err)
 		for _, status := range m.Status() {
@@ -430,9 +430,9 @@ func TestAllowedServerTool(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"a": {tools: []mcp.Tool{fakeTool("b_delete", nil)}}, "a_b": {tools: []mcp.Tool{fakeTool("add", nil)}}}}
 	c := s.with(t, `{"tools": {"allowed": ["mcp_a_b_*"]}, "mcpServers": {"a": {"command": "a"}, "a_b": {"command": "b"}}}`)
 	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_a_b_add", nil).Status)
-	require.Empty(t, c.Asked())
+	require.Empty(t, c.Confirmations())
 	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_a_b_delete", nil).Status)
-	require.Len(t, c.Asked(), 1, "it is the tool of another server")
+	require.Len(t, c.Confirmations(), 1, "it is the tool of another server")
 
 	for _, call := range []policy.Call{{Tool: "mcp_a_b_add", Server: "a_b", ServerTool: "add"}, {Tool: "mcp_a_b_delete", Server: "a", ServerTool: "b_delete"}} {
 		d, err := c.Policy().Decide(call)
@@ -521,7 +521,7 @@ func TestResourceTools(t *testing.T) {
 	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
 	require.Contains(t, c.Call("list_mcp_resources", nil).Result.LLMContent.String(), "shelf:shelf://book")
 	require.Contains(t, c.Call("read_mcp_resource", map[string]any{"uri": "shelf:shelf://book"}).Result.LLMContent.String(), "a tale")
-	require.Empty(t, c.Asked())
+	require.Empty(t, c.Confirmations())
 	declared := func(c *config.Config) bool {
 		r, err := c.ToolRegistry()
 		require.NoError(t, err)

@@ -277,7 +277,7 @@ func (p *Parameters) complete() error {
 	p.Tools.FileFiltering.CustomFiles = slices.Clone(p.Tools.FileFiltering.CustomFiles)
 	p.Tools.Shell.Confinement.Writable = slices.Clone(p.Tools.Shell.Confinement.Writable)
 	p.Tools.Shell.Withheld, p.Tools.WebFetch.Allow = slices.Clone(p.Tools.Shell.Withheld), slices.Clone(p.Tools.WebFetch.Allow)
-	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
+	p.Skills.Off, p.Skills.Definitions, p.Skills.Dirs = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Definitions), slices.Clone(p.Skills.Dirs)
 	p.Tools.coreFrom, p.Policy.allowedFrom, p.Tools.excludedFrom = maps.Clone(p.Tools.coreFrom), maps.Clone(p.Policy.allowedFrom), maps.Clone(p.Tools.excludedFrom)
 	p.Tools.Core, p.Policy.AllowedTools, p.Tools.Exclude = slices.Clone(p.Tools.Core), slices.Clone(p.Policy.AllowedTools), slices.Clone(p.Tools.Exclude)
 	p.Policy.ConfirmationRequired, p.Policy.confirmationFrom = slices.Clone(p.Policy.ConfirmationRequired), maps.Clone(p.Policy.confirmationFrom)

@@ -32,7 +32,7 @@ func TestAskUser(t *testing.T) {
 	})
 	r := s.Call("ask_user", questions)
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
-	require.Empty(t, s.Asked(), "asking needs no leave")
+	require.Empty(t, s.Confirmations(), "asking needs no leave")
 	require.Equal(t, []bus.UserQuestion{
 		{Question: "Which one?", Header: "Database", Type: bus.QuestionChoice, MultiSelect: true, Options: []bus.UserOption{
 			{Label: "this", Description: "The one."}, {Label: "that", Description: "The other."},

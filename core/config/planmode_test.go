@@ -51,8 +51,8 @@ func TestPlanMode(t *testing.T) {
 			r := s.Call("enter_plan_mode", map[string]any{"reason": "it is large"})
 			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 			if before != policy.ModeYolo {
-				require.Len(t, s.Asked(), 1)
-				require.Contains(t, s.Asked()[0].Details.Prompt, "it is large")
+				require.Len(t, s.Confirmations(), 1)
+				require.Contains(t, s.Confirmations()[0].Details.Prompt, "it is large")
 			}
 			require.Equal(t, policy.ModePlan, s.ApprovalMode())
 			require.Equal(t, before, child.ApprovalMode(), "a derived Config has a mode of its own")
@@ -68,16 +68,16 @@ func TestPlanMode(t *testing.T) {
 			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 			require.Equal(t, scheduler.StatusDenied, s.Call("exit_plan_mode", map[string]any{"plan_filename": "it.md"}).Status)
 			s.Answer = nil
-			asked := len(s.Asked())
+			asked := len(s.Confirmations())
 			for _, name := range []string{"none.md", "../../f", "/etc/passwd"} {
 				require.Equal(t, scheduler.StatusError, s.Call("exit_plan_mode", map[string]any{"plan_filename": name}).Status, name)
 			}
-			require.Len(t, s.Asked(), asked)
+			require.Len(t, s.Confirmations(), asked)
 			require.Equal(t, policy.ModePlan, s.ApprovalMode())
 
 			r = s.Call("exit_plan_mode", map[string]any{"plan_filename": "it.md"})
 			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
-			require.Contains(t, s.Asked()[asked].Details.Prompt, "# The plan")
+			require.Contains(t, s.Confirmations()[asked].Details.Prompt, "# The plan")
 			require.Equal(t, after, s.ApprovalMode())
 		})
 	}
@@ -118,7 +118,7 @@ func TestTodos(t *testing.T) {
 	}
 	r := s.Call("write_todos", map[string]any{"todos": []map[string]any{{"description": "think", "status": "in_progress"}, {"description": "do", "status": "pending"}}})
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 	want := []tools.Todo{{Description: "think", Status: "in_progress"}, {Description: "do", Status: "pending"}}
 	require.Equal(t, want, r.Result.ReturnDisplay.Todo.Todos)
 	require.Equal(t, want, list(s.Config))
@@ -145,8 +145,8 @@ func TestSaveMemory(t *testing.T) {
 				r := s.Call("save_memory", map[string]any{"fact": fact})
 				require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 			}
-			require.Len(t, s.Asked(), 2)
-			require.Equal(t, path, s.Asked()[0].Details.FilePath)
+			require.Len(t, s.Confirmations(), 2)
+			require.Equal(t, path, s.Confirmations()[0].Details.FilePath)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.True(t, strings.HasPrefix(string(text), "# Mine\r\n\r\ntext\r\n"), "%q", text)
@@ -164,7 +164,7 @@ func TestInternalDocs(t *testing.T) {
 	s := configtest.New(t)
 	require.Contains(t, s.Call("get_internal_docs", nil).Result.LLMContent.String(), "policy.md")
 	require.Contains(t, s.Call("get_internal_docs", map[string]any{"path": "policy.md"}).Result.LLMContent.String(), "# Policy")
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }
 
 // A question without a subscriber to answer it is not declared.

@@ -143,12 +143,12 @@ func TestRemember(t *testing.T) {
 		return s
 	}
 	write := func(s *configtest.Session, name string) int {
-		before := len(s.Asked())
+		before := len(s.Confirmations())
 		r := call(t, s.Config, "write_file", map[string]any{"file_path": name, "content": name})
 		require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 		require.Empty(t, r.Notices)
 		require.NoError(t, os.Remove(filepath.Join(dir, name)))
-		return len(s.Asked()) - before
+		return len(s.Confirmations()) - before
 	}
 	s := open(bus.ProceedAlways)
 	require.Equal(t, 1, write(s, "a"))

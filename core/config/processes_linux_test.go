@@ -160,7 +160,7 @@ func TestConfinedCommands(t *testing.T) {
 	})
 	r := s.Call("run_shell_command", map[string]any{"command": "echo a > in; echo b > $TMPDIR/f; cat in $TMPDIR/f; echo c > " + outside})
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 	require.Equal(t, "landlock", r.Decision.Confined)
 	require.Contains(t, r.Result.LLMContent.String(), "a\nb\n")
 	require.Contains(t, r.Result.LLMContent.String(), "Permission denied")
@@ -171,7 +171,7 @@ func TestConfinedCommands(t *testing.T) {
 		p.Policy.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
 	})
 	require.Equal(t, scheduler.StatusSuccess, free.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
-	require.Len(t, free.Asked(), 1, "the rule is about confined commands")
+	require.Len(t, free.Confirmations(), 1, "the rule is about confined commands")
 
 	// A confined command can still write protected paths.
 	open := configtest.New(t, func(p *config.Parameters) {
@@ -179,8 +179,8 @@ func TestConfinedCommands(t *testing.T) {
 		p.Policy.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
 	})
 	require.Equal(t, scheduler.StatusSuccess, open.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
-	require.Len(t, open.Asked(), 1)
-	require.Contains(t, open.Asked()[0].Decision.Reason, "could still write protected paths")
+	require.Len(t, open.Confirmations(), 1)
+	require.Contains(t, open.Confirmations()[0].Decision.Reason, "could still write protected paths")
 }
 
 // An unsupported confinement is an error, and no command runs.

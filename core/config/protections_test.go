@@ -76,8 +76,8 @@ func TestNoAlways(t *testing.T) {
 			before, err := os.ReadFile(saved)
 			require.NoError(t, err)
 			s.Call("write_file", map[string]any{"file_path": "a.txt", "content": "a"})
-			require.Len(t, s.Asked(), 1)
-			offered := slices.DeleteFunc(s.Asked()[0].Outcomes, func(o bus.Outcome) bool {
+			require.Len(t, s.Confirmations(), 1)
+			offered := slices.DeleteFunc(s.Confirmations()[0].Outcomes, func(o bus.Outcome) bool {
 				return o == bus.ProceedOnce || o == bus.ModifyWithEditor || o == bus.Cancel
 			})
 			require.ElementsMatch(t, tt.offered, offered)

@@ -20,7 +20,7 @@ import (
 type liveSettings struct {
 	reloading sync.Mutex // held during a reload
 	options   settings.Options
-	usable    *apply.Usable // as read at Initialize
+	usable    *apply.Validated // as read at Initialize
 
 	mu     sync.Mutex
 	result *settings.Result // with the problems of the last reload

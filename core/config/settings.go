@@ -25,7 +25,7 @@ type begun struct {
 	params  *Parameters      // completed by the settings; the given ones if nothing changes them
 	options settings.Options // of the settings, for reloads
 	result  *settings.Result // nil without settings
-	usable  *apply.Usable    // nil without settings
+	usable  *apply.Validated // nil without settings
 	search  io.Closer        // the search service created from the settings; nil: none
 }
 
@@ -172,7 +172,7 @@ func (p *Parameters) settingsOptions() settings.Options {
 // because protecting rules would be missing.
 func checkPolicyPaths(files []string) error {
 	for _, path := range files {
-		if err := paths.Usable(path, false); err != nil {
+		if err := paths.Check(path, false); err != nil {
 			return fault.Wrap(fault.InvalidConfig, "config.settings", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
 				"Name an existing file or directory.", err)
 		}
@@ -271,8 +271,8 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fau
 
 // before returns the values of the Parameters that take precedence over all
 // settings.
-func (p *Parameters) before() apply.Given {
-	g := apply.Given{Layout: p.Environment.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
+func (p *Parameters) before() apply.Input {
+	g := apply.Input{Layout: p.Environment.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
 	if p.Settings != nil {
 		g.Environ = p.Settings.Environ
 	}

@@ -87,8 +87,8 @@ func TestSideBySide(t *testing.T) {
 		require.Equal(t, four, a.Read(name))
 		require.Equal(t, "b\n2\n3\n4\n", b.Read(name))
 	}
-	require.Empty(t, b.Asked(), "auto_edit")
-	require.Empty(t, a.Asked(), "every edit was refused before anybody was asked")
+	require.Empty(t, b.Confirmations(), "auto_edit")
+	require.Empty(t, a.Confirmations(), "every edit was refused before anybody was asked")
 
 	// Neither reaches into the other's directory.
 	for _, pair := range [][2]*configtest.Session{{a, b}, {b, a}} {

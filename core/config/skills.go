@@ -17,12 +17,12 @@ type Skills struct {
 	// Off lists the names, in any case, of skills that cannot be activated. nil:
 	// those of the settings, else none; empty: none.
 	Off []string
-	// Given are the embedder's own. They count as built in: activating one
+	// Definitions are skills of the embedder. They count as built in: activating one
 	// requires no approval, and one of a file replaces one of the same name.
-	Given []skills.Skill
-	// Folders are additional directories of skills. Within their scope they come
+	Definitions []skills.Skill
+	// Dirs are additional directories of skills. Within their scope they come
 	// before the default ones.
-	Folders []skills.Dir
+	Dirs []skills.Dir
 }
 
 // loadSkills finds the skills of the session, again if that was done before. The
@@ -30,7 +30,7 @@ type Skills struct {
 func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	p := c.params()
 	return skillset.Sources{
-		Disabled: p.Skills.Disabled, Off: p.Skills.Off, Given: p.Skills.Given, Folders: p.Skills.Folders, Extensions: c.brought().Skills,
+		Disabled: p.Skills.Disabled, Off: p.Skills.Off, Definitions: p.Skills.Definitions, Dirs: p.Skills.Dirs, Extensions: c.brought().Skills,
 		Home: p.home(), Target: sh.workspace.Target(), Dir: p.Environment.Layout.Dir, Trusted: p.Policy.Trust == trust.Trusted, Logger: p.Environment.Logger,
 	}.Load(ctx, sh.skills)
 }

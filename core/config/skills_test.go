@@ -100,17 +100,17 @@ func TestActivateSkillTool(t *testing.T) {
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	refused := s.Call(skills.ActivateSkill, js(`{"name":"kit"}`))
 	require.Equal(t, fault.DeniedByUser, refused.Result.Error.Code)
-	require.Len(t, s.Asked(), 1)
+	require.Len(t, s.Confirmations(), 1)
 	require.Nil(t, s.Call(skills.ActivateSkill, js(`{"name":"state-mismatch"}`)).Result.Error)
 	run := filepath.Join(dir, "scripts", "run.sh")
 	require.Equal(t, fault.PathNotInWorkspace, s.Call("read_file", js(`{"file_path":"`+run+`"}`)).Result.Error.Code)
 
-	require.Len(t, s.Asked(), 1, "nobody is asked about what is built in")
+	require.Len(t, s.Confirmations(), 1, "nobody is asked about what is built in")
 	s.Answer = nil
 	answer := s.Call(skills.ActivateSkill, js(`{"name":"kit"}`))
 	require.Nil(t, answer.Result.Error)
 	require.Contains(t, answer.Result.LLMContent.String(), "Work by the kit.")
-	details, err := json.Marshal(s.Asked()[1])
+	details, err := json.Marshal(s.Confirmations()[1])
 	require.NoError(t, err)
 	require.Contains(t, string(details), "Activate Skill: kit")
 	require.Contains(t, string(details), "run.sh")
@@ -184,8 +184,8 @@ func TestSkillScopes(t *testing.T) {
 		putSkill(t, filepath.Join(home, ".agents/skills/s"), "SAME", "user's shared")
 		s := configtest.New(t, func(p *config.Parameters) {
 			p.Environment.HomeDir, p.Policy.Trust = home, tt.trust
-			p.Skills.Given = []skills.Skill{{Name: "same", Description: "d", Body: "given"}, {Name: "mine", Description: "d", Body: "of the embedder"}}
-			p.Skills.Folders = []skills.Dir{{Path: extra, Scope: skills.ScopeExtension, Extension: "x"}}
+			p.Skills.Definitions = []skills.Skill{{Name: "same", Description: "d", Body: "given"}, {Name: "mine", Description: "d", Body: "of the embedder"}}
+			p.Skills.Dirs = []skills.Dir{{Path: extra, Scope: skills.ScopeExtension, Extension: "x"}}
 			putSkill(t, filepath.Join(p.TargetDir, ".fettle/skills/s"), "same", "project's")
 			putSkill(t, filepath.Join(p.TargetDir, ".agents/skills/s"), "same", "project's shared")
 		})

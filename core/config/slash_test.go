@@ -151,7 +151,7 @@ func TestSlashCommandsShell(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "done it", r.(commands.SubmitPrompt).Content.String())
 	require.FileExists(t, s.Path("f.txt"))
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 
 	set, _ = slash(t, s.Config) // the approval outlives a reload
 	require.Equal(t, "done it", said(t, set, "/asked f.txt"))
@@ -160,7 +160,7 @@ func TestSlashCommandsShell(t *testing.T) {
 	require.IsType(t, commands.ConfirmShellCommands{}, r)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	require.Equal(t, scheduler.StatusDenied, s.Call("run_shell_command", map[string]any{"command": "touch 'f.txt'"}).Status)
-	require.Len(t, s.Asked(), 1)
+	require.Len(t, s.Confirmations(), 1)
 }
 
 // Steps before a call apply to these commands too, and plan mode runs none that

@@ -293,7 +293,7 @@ func TestLayouts(t *testing.T) {
 				require.Equal(t, tt.declaresAs, r.Tool)
 				require.Equal(t, "b\n", s.Read("f"))
 			}
-			require.Equal(t, tt.declaresAs, s.Asked()[0].ToolCall.Name)
+			require.Equal(t, tt.declaresAs, s.Confirmations()[0].ToolCall.Name)
 
 			// The layout's context file is never answered by a placeholder
 			// (RC-19); the other layout's is an ordinary file.

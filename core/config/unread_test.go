@@ -76,7 +76,7 @@ func TestUnreadSettingsProtect(t *testing.T) {
 			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlways }
 			for n := range 2 {
 				s.Call("write_file", map[string]any{"file_path": "a.txt", "content": "a"})
-				require.Len(t, s.Asked(), n+1, "an answer holds for one call")
+				require.Len(t, s.Confirmations(), n+1, "an answer holds for one call")
 			}
 			problems, err := s.Settings().Problems()
 			require.NoError(t, err)

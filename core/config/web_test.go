@@ -41,8 +41,8 @@ func TestWebFetch(t *testing.T) {
 	r = s.Call("web_fetch", map[string]any{"url": server.URL + "/page"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 	require.Contains(t, r.Result.LLMContent.String(), "Some **text**.")
-	require.Len(t, s.Asked(), 1)
-	require.Equal(t, []string{server.URL + "/page"}, s.Asked()[0].Details.URLs)
+	require.Len(t, s.Confirmations(), 1)
+	require.Equal(t, []string{server.URL + "/page"}, s.Confirmations()[0].Details.URLs)
 
 	c := newConfig(t, config.Parameters{Tools: config.Tools{WebFetch: webfetch.Options{Allow: []string{"not//a host"}}}})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
@@ -62,6 +62,6 @@ func TestWebSearch(t *testing.T) {
 		require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 		require.Contains(t, r.Result.LLMContent.String(), "about it")
 		require.Contains(t, r.Result.LLMContent.String(), "https://example.com/")
-		require.Len(t, s.Asked(), 1, "it tells somebody else what is looked for")
+		require.Len(t, s.Confirmations(), 1, "it tells somebody else what is looked for")
 	}
 }

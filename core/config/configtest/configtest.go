@@ -99,8 +99,8 @@ func (s *Session) hear(_ context.Context, q bus.ToolConfirmationRequest) {
 	})
 }
 
-// Asked returns the questions so far.
-func (s *Session) Asked() []bus.ToolConfirmationRequest {
+// Confirmations returns the questions that were asked so far.
+func (s *Session) Confirmations() []bus.ToolConfirmationRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]bus.ToolConfirmationRequest(nil), s.asked...)

@@ -36,7 +36,7 @@ func TestSession(t *testing.T) {
 	require.Equal(t, "one\nthree\n", s.Read("notes/a.txt"))
 	require.True(t, configtest.Decode[file.Report](t, r).Success)
 
-	asked := s.Asked()
+	asked := s.Confirmations()
 	require.Len(t, asked, 1)
 	require.Equal(t, "safe_patch", asked[0].ToolCall.Name)
 	require.Contains(t, asked[0].Details.EditDetails.FileDiff, "-two\n+three\n")
@@ -62,7 +62,7 @@ func TestAnswer(t *testing.T) {
 	r = s.Call("safe_patch", patch)
 	require.Equal(t, fault.FileChangedSinceRead, r.Result.Error.Code)
 	require.Equal(t, "somebody's\n", s.Read("f"))
-	require.Len(t, s.Asked(), 2)
+	require.Len(t, s.Confirmations(), 2)
 }
 
 // Parameters may be changed, and a derived Config is called in the same way.

@@ -21,9 +21,9 @@ func realDir(dir string) (string, error) {
 		}
 	}
 	if dir == "" {
-		return "", fault.New(fault.InvalidConfig, "trust.folder", "No directory is given.", "Name a directory.")
+		return "", fault.New(fault.InvalidConfig, "trust.directory", "No directory is given.", "Name a directory.")
 	}
-	return "", fault.Wrap(fault.ReadContentFailure, "trust.folder",
+	return "", fault.Wrap(fault.ReadContentFailure, "trust.directory",
 		fmt.Sprintf("The links of the directory %.200q cannot be resolved.", dir), "Give the path of a directory that you have permission to open.", err)
 }
 

@@ -53,7 +53,7 @@ func ask(t *testing.T, p communicate.User, questions ...args) scheduler.Response
 		c.Tools.Own = []tools.DeclarativeTool{tool(t, p)}
 	})
 	r := s.Call(communicate.AskUser, args{"questions": questions})
-	require.Empty(t, s.Asked(), "the questions are the interaction")
+	require.Empty(t, s.Confirmations(), "the questions are the interaction")
 	return r
 }
 

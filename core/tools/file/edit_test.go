@@ -112,7 +112,7 @@ func TestEditMatchErrors(t *testing.T) {
 			want := strings.ReplaceAll(tt.message, "{path}", path)
 			require.Contains(t, report.Message, want)
 			require.Contains(t, r.Result.Error.Remedy, tt.remedy)
-			require.Empty(t, s.Asked())
+			require.Empty(t, s.Confirmations())
 			require.Equal(t, before, tree(t, s.Dir))
 			if tt.args["file_path"] == "a.txt" {
 				requireShown(t, report.LatestFileState)
@@ -177,7 +177,7 @@ func TestEditCreates(t *testing.T) {
 	r := s.Call(file.Edit, editArgs("new/a.txt", "", base))
 	require.Equal(t, "File created successfully.", succeed(t, r).Message)
 	require.Equal(t, base, s.Read("new/a.txt"))
-	require.Nil(t, s.Asked()[0].Details.OriginalContent)
+	require.Nil(t, s.Confirmations()[0].Details.OriginalContent)
 	path := s.Write("unseen.txt", base)
 	requireWithheld(t, refuse(t, s.Call(file.Edit, editArgs("unseen.txt", "", "x")), fault.EditRequiresPriorRead, fault.NeverRead).LatestFileState, path)
 	read(t, s, "unseen.txt")
@@ -283,6 +283,6 @@ func TestPermissionIsNoKnowledge(t *testing.T) {
 		require.Equal(t, base, s.Read("a.txt"))
 		read(t, s, "a.txt")
 		succeed(t, s.Call(m.tool, m.change("a.txt")))
-		require.Empty(t, s.Asked())
+		require.Empty(t, s.Confirmations())
 	})
 }

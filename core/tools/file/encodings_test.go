@@ -151,7 +151,7 @@ func TestCharacterThatTheEncodingLacks(t *testing.T) {
 		report := refuse(t, r, fault.FileWriteFailure, "")
 		require.Contains(t, report.Message, "1F600")
 		require.Contains(t, report.Message, "line 1")
-		require.Empty(t, s.Asked())
+		require.Empty(t, s.Confirmations())
 		require.Equal(t, before, tree(t, s.Dir))
 	})
 }

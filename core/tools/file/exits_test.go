@@ -111,8 +111,8 @@ func TestApprovalIsForOneChange(t *testing.T) {
 	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))), fault.FileChangedSinceRead, fault.Changed)
 	s.Answer = nil
 	succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, *report.LatestFileState.SHA256)))
-	require.Len(t, s.Asked(), 2)
-	require.Equal(t, "zero\n"+base, *s.Asked()[1].Details.OriginalContent)
+	require.Len(t, s.Confirmations(), 2)
+	require.Equal(t, "zero\n"+base, *s.Confirmations()[1].Details.OriginalContent)
 }
 
 // Plan mode previews a change without making it, and refuses a change that would fail.
@@ -132,6 +132,6 @@ func TestPlanMode(t *testing.T) {
 		before = tree(t, s.Dir)
 		requireError(t, s.Call(m.tool, m.change("a.txt")), fault.FileChangedSinceRead, fault.Changed)
 		require.Equal(t, before, tree(t, s.Dir))
-		require.Empty(t, s.Asked())
+		require.Empty(t, s.Confirmations())
 	})
 }

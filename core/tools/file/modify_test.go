@@ -338,7 +338,7 @@ func TestModifyInAConversation(t *testing.T) {
 		report := succeed(t, r)
 		requireShown(t, report.LatestFileState)
 		require.Equal(t, changed+"four\n", s.Read("a.txt"))
-		asked := s.Asked()
+		asked := s.Confirmations()
 		require.Len(t, asked, 2)
 		require.Contains(t, asked[0].Outcomes, bus.ModifyWithEditor)
 		require.Equal(t, changed+"four\n", asked[1].Details.NewContent)
@@ -363,7 +363,7 @@ func TestModifyWhileTheFileChanges(t *testing.T) {
 		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ModifyWithEditor }
 		report := refuse(t, s.Call(m.tool, m.change("a.txt")), fault.FileChangedSinceRead, fault.Changed)
 		requireShown(t, report.LatestFileState)
-		require.Len(t, s.Asked(), 1, "no approval is requested for an impossible change")
+		require.Len(t, s.Confirmations(), 1, "no approval is requested for an impossible change")
 		require.Equal(t, "somebody's work\n", s.Read("a.txt"))
 	})
 }

@@ -219,7 +219,7 @@ func TestUnreadIsRefused(t *testing.T) {
 		r := s.Call(m.tool, a)
 		requireWithheld(t, refuse(t, r, fault.EditRequiresPriorRead, fault.NeverRead).LatestFileState, path)
 		require.Contains(t, r.Result.Error.Line(), "read_file")
-		require.Empty(t, s.Asked())
+		require.Empty(t, s.Confirmations())
 		st := read(t, s, "a.txt")
 		a = m.change("a.txt")
 		if m.takesBaseHash {

@@ -351,7 +351,7 @@ func TestRegionsAreForModels(t *testing.T) {
 	r := s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 25 of the text\n+x\n", sum(text)))
 	requireInRegions(t, r, text)
 	require.Equal(t, s.Read("a.txt"), r.Result.ReturnDisplay.Diff.NewContent)
-	require.Equal(t, text, *s.Asked()[0].Details.OriginalContent)
+	require.Equal(t, text, *s.Confirmations()[0].Details.OriginalContent)
 
 	planning := newSession(t, regionsAbove(1), func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModePlan })
 	planning.Write("a.txt", text)

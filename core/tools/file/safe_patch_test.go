@@ -262,7 +262,7 @@ func TestSafePatchApplierFails(t *testing.T) {
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, before, tree(t, s.Dir))
 	require.Equal(t, 1, calls)
-	require.Empty(t, s.Asked(), "FS-42")
+	require.Empty(t, s.Confirmations(), "FS-42")
 }
 
 // FS-41, TE-03: new files.
@@ -275,7 +275,7 @@ func TestSafePatchCreates(t *testing.T) {
 	requireShown(t, report.LatestFileState)
 	require.True(t, r.Result.ReturnDisplay.Diff.IsNewFile)
 	require.Nil(t, r.Result.ReturnDisplay.Diff.OriginalContent)
-	require.Nil(t, s.Asked()[0].Details.OriginalContent)
+	require.Nil(t, s.Confirmations()[0].Details.OriginalContent)
 
 	before := tree(t, s.Dir)
 	report = refuse(t, s.Call(file.SafePatch, patchArgs("other/new.txt", diff, sum("x"))), fault.FileChangedSinceRead, fault.Disappeared)
@@ -300,7 +300,7 @@ func TestSafePatchAsksOnlyAboutWhatWouldApply(t *testing.T) {
 	refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-foreign\n+x\n", sum(base))), fault.InvalidDiff, "")
 	refuse(t, s.Call(file.WriteFile, args{"file_path": "a.txt", "content": ""}), fault.BaseHashRequired, "")
 	refuse(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "foreign", "new_string": "x"}), fault.EditNoOccurrenceFound, "")
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }
 
 // FS-43, KH-12: an invocation that announced a refusal never writes, even if the file matches again.

@@ -43,7 +43,7 @@ func TestWriteFileCreates(t *testing.T) {
 	require.Equal(t, "File created successfully.", report.Message)
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, int64(1), *report.LatestFileState.Version)
-	c := s.Asked()[0].Details
+	c := s.Confirmations()[0].Details
 	require.Equal(t, bus.ConfirmEdit, c.Type)
 	require.Equal(t, "Confirm Write: new/tree/a.txt", c.Title)
 	require.Nil(t, c.OriginalContent)
@@ -78,7 +78,7 @@ func TestWriteFileOverwrites(t *testing.T) {
 	require.Equal(t, "File overwritten successfully.", report.Message)
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, changed, s.Read("a.txt"))
-	c := s.Asked()[0].Details
+	c := s.Confirmations()[0].Details
 	require.Equal(t, base, *c.OriginalContent)
 	require.Equal(t, "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n", c.EditDetails.FileDiff)
 }
@@ -163,7 +163,7 @@ func TestDeniedByUser(t *testing.T) {
 			require.Equal(t, scheduler.StatusDenied, r.Status)
 			requireError(t, r, fault.DeniedByUser, "")
 		}
-		require.Len(t, s.Asked(), 2)
+		require.Len(t, s.Confirmations(), 2)
 		require.Equal(t, before, tree(t, s.Dir))
 	})
 }

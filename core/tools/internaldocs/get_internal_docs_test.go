@@ -82,7 +82,7 @@ func TestListAndRead(t *testing.T) {
 	r := s.Call(internaldocs.GetInternalDocs, map[string]any{"path": "policy.md"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
 	require.Equal(t, policyText, r.Result.LLMContent.String())
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }
 
 // Paths other than those of documents are refused, and the error names the documents.

@@ -106,7 +106,7 @@ func TestSaveMemory(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, s.Call(save.SaveMemory, args{"fact": "I use make."}).Status)
 	require.Equal(t, "# Mine\n\n"+heading+"\n- I like tea.\n- I use make.\n", s.content())
 
-	asked := s.Asked()
+	asked := s.Confirmations()
 	require.Len(t, asked, 2)
 	require.Equal(t, bus.ConfirmEdit, asked[1].Details.Type)
 	require.Equal(t, s.path, asked[1].Details.FilePath)
@@ -132,7 +132,7 @@ func TestNewFile(t *testing.T) {
 	require.Equal(t, heading+"\n- fact\n", s.content())
 	require.True(t, r.Result.ReturnDisplay.Diff.IsNewFile)
 	require.Nil(t, r.Result.ReturnDisplay.Diff.OriginalContent)
-	require.Contains(t, s.Asked()[1].Details.FileDiff, "--- /dev/null\n")
+	require.Contains(t, s.Confirmations()[1].Details.FileDiff, "--- /dev/null\n")
 }
 
 // TO-13: the user approves the fact. It is added to the content of the file at the time of writing.
@@ -153,7 +153,7 @@ func TestModes(t *testing.T) {
 	for mode, asks := range map[policy.ApprovalMode]int{policy.ModeDefault: 1, policy.ModeAutoEdit: 1, policy.ModeYolo: 0} {
 		s := newSession(t, in(mode))
 		require.Equal(t, scheduler.StatusSuccess, s.Call(save.SaveMemory, args{"fact": "fact"}).Status)
-		require.Len(t, s.Asked(), asks, mode)
+		require.Len(t, s.Confirmations(), asks, mode)
 		require.Contains(t, s.content(), "- fact\n")
 	}
 	s := newSession(t, in(policy.ModePlan))
@@ -166,7 +166,7 @@ func TestModes(t *testing.T) {
 	s.write(heading + "\n- fact\n")
 	r = s.Call(save.SaveMemory, args{"fact": "fact"})
 	require.Equal(t, "Plan mode: nothing was changed. "+s.path+" has this fact already, so the call would write nothing: fact", r.Result.LLMContent.String())
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }
 
 // A file that cannot be changed is reported without a request for approval.
@@ -177,7 +177,7 @@ func TestFails(t *testing.T) {
 	require.Equal(t, scheduler.StatusError, r.Status)
 	require.Equal(t, fault.MemoryToolExecution, r.Result.Error.Code)
 	require.Contains(t, r.Result.Error.Message, "is not text")
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 	require.Equal(t, "a\x00b", s.content())
 }
 

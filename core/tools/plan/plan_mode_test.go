@@ -28,20 +28,20 @@ func TestPlanMode(t *testing.T) {
 			require.Contains(t, text, s.Path(".fettle/plans"))
 			require.Equal(t, policy.ModePlan, s.ApprovalMode())
 			require.DirExists(t, s.Path(".fettle/plans"))
-			require.Len(t, s.Asked(), 1)
-			require.Contains(t, s.Asked()[0].Details.Prompt, "\n\nIt is\nlarge.")
+			require.Len(t, s.Confirmations(), 1)
+			require.Contains(t, s.Confirmations()[0].Details.Prompt, "\n\nIt is\nlarge.")
 
 			// Only a plan can be written now.
 			succeed(t, s.Call("write_file", args{"file_path": "code.go", "content": "package code\n"}))
 			require.NoFileExists(t, s.Path("code.go"))
 			succeed(t, s.Call("write_file", args{"file_path": ".fettle/plans/way.md", "content": "# The way\n"}))
-			require.Len(t, s.Asked(), 1)
+			require.Len(t, s.Confirmations(), 1)
 
 			text = succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"}))
 			require.Contains(t, text, s.Path(".fettle/plans/way.md"))
 			require.Contains(t, text, "the approval mode is "+string(before)+".")
 			require.Equal(t, before, s.ApprovalMode())
-			asked := s.Asked()[1]
+			asked := s.Confirmations()[1]
 			require.Equal(t, bus.ConfirmInfo, asked.Details.Type)
 			require.Contains(t, asked.Details.Prompt, s.Path(".fettle/plans/way.md")+"\n\n# The way\n")
 			require.NotContains(t, asked.Details.Prompt, "[cut here")
@@ -106,17 +106,17 @@ func TestModeAfter(t *testing.T) {
 	s.Write(".fettle/plans/a.md", "# Plan\n")
 	succeed(t, s.Call(plan.EnterPlanMode, args{}))
 	require.Equal(t, policy.ModePlan, s.ApprovalMode())
-	require.Empty(t, s.Asked(), "yolo needs no approval")
+	require.Empty(t, s.Confirmations(), "yolo needs no approval")
 	succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"}))
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
-	require.Len(t, s.Asked(), 1)
+	require.Len(t, s.Confirmations(), 1)
 
 	s = newSession(t, in(policy.ModePlan), func(p *config.Parameters) {
 		p.Policy.Rules = append(p.Policy.Rules, policy.Rule{Tools: []string{plan.ExitPlanMode}, Modes: []policy.ApprovalMode{policy.ModePlan}, Decision: policy.Allow, Tier: policy.TierUser})
 	})
 	s.Write(".fettle/plans/a.md", "# Plan\n")
 	require.Contains(t, succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})), "the approval mode is default.")
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }
 
 // In the wrong mode no approval is requested.
@@ -133,7 +133,7 @@ func TestWrongMode(t *testing.T) {
 	require.Contains(t, r.Result.Error.Message, "the approval mode is default")
 	require.Contains(t, r.Result.Error.Remedy, plan.EnterPlanMode)
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 
 	require.Equal(t, []string{plan.EnterPlanMode}, plan.Hidden("plan"))
 	for _, mode := range []string{"default", "autoEdit", "yolo", ""} {
@@ -188,7 +188,7 @@ func TestExitRefuses(t *testing.T) {
 		require.NotEmpty(t, r.Result.Error.Remedy)
 		require.Equal(t, policy.ModePlan, s.ApprovalMode())
 	}
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 
 	// All these names refer to a plan.
 	for _, name := range []string{"a.md", "within.md", ".fettle/plans/a.md", "sub/../a.md", filepath.Join(dir, "a.md"), "../plans/a.md"} {
@@ -216,7 +216,7 @@ func TestLongPlan(t *testing.T) {
 	text := "x" + strings.Repeat("ü", 20_000)
 	s.Write(".fettle/plans/a.md", text)
 	succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"}))
-	_, shown, _ := strings.Cut(s.Asked()[0].Details.Prompt, "\n\n")
+	_, shown, _ := strings.Cut(s.Confirmations()[0].Details.Prompt, "\n\n")
 	shown, note, _ := strings.Cut(shown, "\n\n")
 	require.Equal(t, text[:32767], shown)
 	require.Equal(t, "[cut here: 32767 of 40001 bytes are shown; the rest is in the file]", note)

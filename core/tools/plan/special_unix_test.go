@@ -21,5 +21,5 @@ func TestPlanIsAPipe(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(s.Path(".fettle/plans/a.md"), 0o644))
 	r := s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})
 	require.Equal(t, fault.NotARegularFile, r.Result.Error.Code)
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }

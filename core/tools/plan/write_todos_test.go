@@ -38,7 +38,7 @@ func TestWriteTodos(t *testing.T) {
 	display, err := json.Marshal(r.Result.ReturnDisplay)
 	require.NoError(t, err)
 	require.Equal(t, `{"todos":[]}`, string(display))
-	require.Empty(t, s.Asked())
+	require.Empty(t, s.Confirmations())
 }
 
 // AR-18: a rejected list leaves the previous one unchanged.

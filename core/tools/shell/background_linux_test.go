@@ -130,7 +130,7 @@ func TestBackgroundConfirmations(t *testing.T) {
 	text(t, s.Call(shell.StopBackground, args{"id": "p1"}))
 	text(t, s.Call(shell.ListBackground, args{}))
 	text(t, s.Call(shell.ReadBackground, args{"id": "p1"}))
-	asked := s.Asked()
+	asked := s.Confirmations()
 	require.Len(t, asked, 3)
 	require.Equal(t, bus.ConfirmationType("exec"), asked[0].Details.Type)
 	require.Regexp(t, `^Write "rm -rf x\\n" to p1 and close its input\nThe process: p1, PID \d+, RUNNING: cat$`, asked[1].Details.Prompt)

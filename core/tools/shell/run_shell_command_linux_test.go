@@ -131,11 +131,11 @@ func TestConfirmation(t *testing.T) {
 		"git x && rm y": {"git", "rm"},
 		"git x; git y":  {"git"},
 	} {
-		before := len(s.Asked())
+		before := len(s.Confirmations())
 		r := s.Call(shell.RunShellCommand, args{"command": command})
 		require.Equal(t, scheduler.StatusDenied, r.Status)
-		require.Len(t, s.Asked(), before+1)
-		d := s.Asked()[before].Details
+		require.Len(t, s.Confirmations(), before+1)
+		d := s.Confirmations()[before].Details
 		require.Equal(t, bus.ConfirmationType("exec"), d.Type)
 		require.Equal(t, "Confirm Shell Command", d.Title)
 		require.Equal(t, command, d.Command)
@@ -154,11 +154,11 @@ func TestAlways(t *testing.T) {
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlways }
 	text(t, s.Call(shell.RunShellCommand, args{"command": "expr 1 + 1"}))
 	text(t, s.Call(shell.RunShellCommand, args{"command": "expr 2 + 1; sh -c 'expr 3 + 1'"}))
-	require.Len(t, s.Asked(), 1)
+	require.Len(t, s.Confirmations(), 1)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	require.Equal(t, scheduler.StatusDenied, s.Call(shell.RunShellCommand, args{"command": "expr 1 + 1 && touch f"}).Status)
 	require.Equal(t, scheduler.StatusDenied, s.Call(shell.RunShellCommand, args{"command": "sh -c 'touch f'"}).Status)
-	require.Len(t, s.Asked(), 3)
+	require.Len(t, s.Confirmations(), 3)
 }
 
 // watch returns a channel that is closed when the live output contains marker, and a function that returns all live

@@ -282,7 +282,7 @@ func TestOthersToAsk(t *testing.T) {
 	k := talkTo(t, s.Config, writer(t))
 	k.say(genai.NewContentFromText("Write it.", genai.RoleUser))
 	require.Nil(t, k.confirm)
-	require.Len(t, s.Asked(), 1)
+	require.Len(t, s.Confirmations(), 1)
 	require.Equal(t, "x\n", s.Read("a.txt"))
 
 	c, dir := unattended(t)

@@ -169,8 +169,8 @@ func TestAnswer(t *testing.T) {
 	var state struct{ Content string }
 	require.NoError(t, json.Unmarshal([]byte(blocks[0].Content[0].Text), &state), "a success is what the tool gave")
 	require.Equal(t, "one\n", state.Content)
-	require.Len(t, s.Asked(), 1)
-	require.Equal(t, "4", s.Asked()[0].CallID)
+	require.Len(t, s.Confirmations(), 1)
+	require.Equal(t, "4", s.Confirmations()[0].CallID)
 
 	require.Empty(t, answer(t.Context(), t, s.Config, `[{"type": "text", "text": "Done."}]`))
 }

@@ -148,9 +148,9 @@ func TestAnswer(t *testing.T) {
 		code, _ := answered(t, turn, i)
 		require.Equal(t, want, code)
 	}
-	require.Len(t, s.Asked(), 1)
-	require.Contains(t, s.Asked()[0].Details.NewContent, "<b> & more")
-	require.NotEmpty(t, s.Asked()[0].CallID, "a front end tells calls apart by it")
+	require.Len(t, s.Confirmations(), 1)
+	require.Contains(t, s.Confirmations()[0].Details.NewContent, "<b> & more")
+	require.NotEmpty(t, s.Confirmations()[0].CallID, "a front end tells calls apart by it")
 
 	turn, err = genai.Toolset{Config: s.Config}.Answer(t.Context(), nil)
 	require.NoError(t, err)

@@ -143,8 +143,8 @@ func TestChatAnswer(t *testing.T) {
 		require.NoError(t, json.Unmarshal(m.Content, &text))
 		require.Equal(t, want[i], code(t, text))
 	}
-	require.Equal(t, "5", s.Asked()[0].CallID)
-	require.Len(t, s.Asked(), 1)
+	require.Equal(t, "5", s.Confirmations()[0].CallID)
+	require.Len(t, s.Confirmations(), 1)
 
 	answers, err = openai.Chat{Config: s.Config}.Answer(t.Context(), nil)
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ type Remote interface {
 // Sources are the locations of definitions, and the functions to check them.
 type Sources struct {
 	Definitions []subagent.Definition // take precedence over fettle's own
-	Folders     []subagent.Dir
+	Dirs        []subagent.Dir
 	UserDir     string // the user's settings directory; "": there is none
 	ProjectDir  string // that of the project; "": it is not trusted
 	Registry    *tools.Registry
@@ -106,7 +106,7 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	before := s.now()
 	o := subagent.LoadOptions{
 		BuiltIn: slices.Concat(from.Definitions, subagent.BuiltIn()),
-		Dirs:    slices.Clone(from.Folders),
+		Dirs:    slices.Clone(from.Dirs),
 		Tools:   from.Registry.All, CheckModel: from.CheckModel,
 		Reserved: func(name string) bool {
 			_, err := from.Registry.Lookup(name)

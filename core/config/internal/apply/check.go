@@ -26,8 +26,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
-// Given is the part of a session that does not come from settings.
-type Given struct {
+// Input is the part of a session that does not come from settings.
+type Input struct {
 	Layout  layout.Layout
 	Home    string   // directory that contains the user's settings directory; "": there is none
 	Target  string   // the absolute directory of the project
@@ -44,7 +44,7 @@ type Given struct {
 // Absolute returns a path of settings as an absolute, cleaned one: ~/ is the home
 // directory, and relative paths are resolved against the target directory. An
 // empty path stays empty.
-func (g Given) Absolute(path string) string {
+func (g Input) Absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && g.Home != "" {
 		return filepath.Join(g.Home, rest)
 	}
@@ -57,8 +57,8 @@ func (g Given) Absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// Usable are settings without invalid values.
-type Usable struct {
+// Validated has settings without invalid values.
+type Validated struct {
 	settings.Settings // with absolute paths
 
 	Search  func(websearch.Transport) (SearchService, error) // creates the web search service; nil: none
@@ -78,15 +78,15 @@ type SearchService interface {
 
 // checker finds settings that the services they configure cannot use.
 type checker struct {
-	given  Given
+	given  Input
 	loaded *settings.Result
-	usable *Usable
+	usable *Validated
 }
 
 // Check validates settings, unless given takes precedence. It creates and starts
 // nothing. The error has code cancelled.
-func Check(ctx context.Context, given Given, r *settings.Result) (*Usable, error) {
-	c := &checker{given: given, loaded: r, usable: &Usable{Settings: r.Settings, Unread: r.Unread()}}
+func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, error) {
+	c := &checker{given: given, loaded: r, usable: &Validated{Settings: r.Settings, Unread: r.Unread()}}
 	c.policies()
 	c.folders()
 	c.sandbox(ctx)
@@ -105,8 +105,8 @@ func Check(ctx context.Context, given Given, r *settings.Result) (*Usable, error
 
 // Again validates the settings that may change during a session; all others stay
 // as they were at Initialize.
-func (u *Usable) Again(given Given, r *settings.Result) *Usable {
-	now := &Usable{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
+func (u *Validated) Again(given Input, r *settings.Result) *Validated {
+	now := &Validated{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
 	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
 	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
 	c := &checker{given: given, loaded: r, usable: now}
@@ -141,7 +141,7 @@ func (c *checker) paths(key string, folders bool, refused func(e settings.Entry,
 	var all []string
 	for _, e := range c.loaded.Entries(key) {
 		path := c.given.Absolute(e.Text)
-		if err := paths.Usable(path, folders); err != nil {
+		if err := paths.Check(path, folders); err != nil {
 			missing(e, err)
 			continue
 		}

@@ -60,7 +60,7 @@ func within(list, others []string) bool {
 
 // Differences returns the keys whose new value takes effect, and a problem for
 // each other key that has changed.
-func Differences(given Given, old, newer *settings.Result) (changed []string, later []fault.Problem) {
+func Differences(given Input, old, newer *settings.Result) (changed []string, later []fault.Problem) {
 	live := map[string]liveKey{}
 	for _, k := range liveKeys() {
 		live[k.path] = k

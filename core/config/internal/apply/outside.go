@@ -49,7 +49,7 @@ func (c *checker) approvedDirectories() ([]string, error) {
 
 // Outside returns the store of approved directories outside of projects; nil:
 // there is no home directory.
-func (g Given) Outside() *trust.OutsideApprovals {
+func (g Input) Outside() *trust.OutsideApprovals {
 	if g.Home == "" {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (g Given) Git() *trust.GitApprovals {
 
 // Powers returns the effects of the project's settings and .env files, with the
 // directories outside of the project marked.
-func Powers(given Given, loaded *settings.Result) []settings.Power {
+func Powers(given Input, loaded *settings.Result) []settings.Power {
 	own := (&checker{given: given, loaded: loaded}).ownDirectories()
 	var all []settings.Power
 	for _, power := range loaded.Powers() {

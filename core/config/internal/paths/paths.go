@@ -28,8 +28,8 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Usable returns the reason why a file or directory cannot be used, or nil.
-func Usable(path string, folder bool) error {
+// Check returns the reason why a file or directory cannot be used, or nil.
+func Check(path string, folder bool) error {
 	if path == "" {
 		return errors.New("the path is empty")
 	}

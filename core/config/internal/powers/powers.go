@@ -33,7 +33,7 @@ type Files struct {
 // git may run something; after the variables come the tools that the settings
 // disable. r contains the settings of the
 // trusted project. It starts nothing.
-func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Files) ([]settings.Power, error) {
+func OfProject(ctx context.Context, g apply.Input, r *settings.Result, files Files) ([]settings.Power, error) {
 	all := slices.DeleteFunc(apply.Powers(g, r), func(power settings.Power) bool {
 		return power.Variable != "" && !trust.Covers([]string{g.Target}, power.Source) // of a directory above, which is trusted itself
 	})

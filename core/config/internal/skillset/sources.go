@@ -20,16 +20,16 @@ const (
 
 // Sources are the sources of skills.
 type Sources struct {
-	Disabled   bool     // no skills
-	Off        []string // names of initially disabled skills
-	Given      []skills.Skill
-	Folders    []skills.Dir           // the embedder's
-	Extensions []contributions.Folder // of extensions
-	Home       string                 // "": there is none
-	Target     string                 // the project's directory
-	Dir        string                 // base name of settings directories
-	Trusted    bool                   // the project's own skills are loaded
-	Logger     *slog.Logger
+	Disabled    bool     // no skills
+	Off         []string // names of initially disabled skills
+	Definitions []skills.Skill
+	Dirs        []skills.Dir           // the embedder's
+	Extensions  []contributions.Folder // of extensions
+	Home        string                 // "": there is none
+	Target      string                 // the project's directory
+	Dir         string                 // base name of settings directories
+	Trusted     bool                   // the project's own skills are loaded
+	Logger      *slog.Logger
 }
 
 // Load finds the skills, again if that was done before. The error has code
@@ -45,7 +45,7 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 	if err != nil {
 		return err
 	}
-	for _, own := range s.Given {
+	for _, own := range s.Definitions {
 		own.Scope = skills.ScopeBuiltIn
 		given = append(given, own)
 	}
@@ -61,7 +61,7 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 // folders returns the directories that may contain skills, including the
 // project's if it is trusted.
 func (s Sources) folders() []skills.Dir {
-	folders := slices.Clone(s.Folders)
+	folders := slices.Clone(s.Dirs)
 	for _, f := range s.Extensions {
 		folders = append(folders, skills.Dir{
 			Path: f.Path, Scope: skills.ScopeExtension, Extension: f.Extension, Within: f.Variables["extensionPath"], Expand: contributions.Expand(f.Variables),
