@@ -58,7 +58,7 @@ func (g Input) Outside() *trust.OutsideApprovals {
 
 // Git returns the store of approved settings of repositories; nil: there is no
 // home directory.
-func (g Given) Git() *trust.GitApprovals {
+func (g Input) Git() *trust.GitApprovals {
 	if g.Home == "" {
 		return nil
 	}
