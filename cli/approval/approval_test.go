@@ -8,6 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // AR-21: every outcome has its own key, and no is always offered.
@@ -54,7 +55,7 @@ func TestLasts(t *testing.T) {
 
 func TestWhy(t *testing.T) {
 	part := func(text, decision, source string) bus.Part {
-		return bus.Part{Text: text, Decision: decision, Source: source, Reason: `No rule allows "` + text + `".`}
+		return bus.Part{Text: text, Decision: confirmation.Verdict(decision), Source: source, Reason: `No rule allows "` + text + `".`}
 	}
 	q := bus.ToolConfirmationRequest{Decision: bus.Explanation{Decision: "ask_user", Source: "built-in", Parts: []bus.Part{part("a", "allow", "x"), part("b", "ask_user", "built-in")}}}
 	require.Equal(t, "No rule allows it.", approval.Why(q))

@@ -80,8 +80,8 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns in
 
 func renderParts(b *strings.Builder, parts []bus.Part, colour bool) {
 	for _, part := range parts {
-		word := fmt.Sprintf("%-7s", Verdict(part.Decision))
-		fmt.Fprintf(b, "  %s  %s", display.Paint(verdictStyle(part.Decision), word, colour), display.Line(part.Text))
+		word := fmt.Sprintf("%-7s", Verdict(string(part.Decision)))
+		fmt.Fprintf(b, "  %s  %s", display.Paint(verdictStyle(string(part.Decision)), word, colour), display.Line(part.Text))
 		if why := WhyPart(part); why != "" {
 			b.WriteString("  " + display.Paint(display.StyleDim, why, colour))
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // everyOutcome offers all answers, in the order of AR-20.
@@ -561,7 +562,7 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []bus.Confirmation{
 		{EditDetails: &bus.EditDetails{FilePath: name, FileDiff: "--- a\n+++ b\n@@ -1 +1 @@ " + hostile + "\n-" + hostile + "\r\n+x\n@@ -1" + hostile + " +1 @@\n+y\n", OriginalContent: &hostile}},
-		{ExecDetails: &bus.ExecDetails{Command: hostile, RootCommands: []string{name}, Parts: []bus.Part{{Text: name, Decision: name, Reason: name, Rule: name, Source: name}}}},
+		{ExecDetails: &bus.ExecDetails{Command: hostile, RootCommands: []string{name}, Parts: []bus.Part{{Text: name, Decision: confirmation.Verdict(name), Reason: name, Rule: name, Source: name}}}},
 		{MCPDetails: &bus.MCPDetails{ServerName: name, ToolName: name, ToolDisplayName: hostile}},
 		{InfoDetails: &bus.InfoDetails{Prompt: hostile, URLs: []string{name}}},
 	} {

@@ -87,7 +87,7 @@ func describeCommand(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	}
 	lines = append(lines, describeOthers(q.ToolCall.Args, v)...)
 	for _, part := range approval.Parts(q) {
-		word := fmt.Sprintf("%-7s", approval.Verdict(part.Decision))
+		word := fmt.Sprintf("%-7s", approval.Verdict(string(part.Decision)))
 		text := "  " + word + "  " + display.Line(part.Text)
 		if why := approval.WhyPart(part); why != "" {
 			text += "  " + why
@@ -95,7 +95,7 @@ func describeCommand(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 		pieces := blocks.Split(display.Fold(text, "         ", v.Columns))
 		for i, piece := range pieces {
 			if i == 0 {
-				piece = strings.Replace(piece, word, verdictStyle(part.Decision, v).Render(word), 1)
+				piece = strings.Replace(piece, word, verdictStyle(string(part.Decision), v).Render(word), 1)
 			}
 			lines = append(lines, display.Cut(piece, v.Columns, "…"))
 		}

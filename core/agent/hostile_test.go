@@ -68,9 +68,9 @@ type allowed struct{}
 
 func (allowed) Decide(c policy.Call) policy.Decision {
 	if strings.Contains(string(c.Params), "ask") {
-		return policy.Decision{Decision: policy.AskUser, Reason: "The text is marked."}
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "The text is marked."}}
 	}
-	return policy.Decision{Decision: policy.Allow}
+	return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
 }
 func (allowed) Paths(policy.Call) []string { return nil }
 func (allowed) Prepare(*policy.Call)       {}

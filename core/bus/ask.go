@@ -112,7 +112,7 @@ func (b *MessageBus) put(m question) (*openQuestion, error) {
 func (b *MessageBus) accept(a Answer) error {
 	id := a.Correlation()
 	if id == "" {
-		return fmt.Errorf("%w: the answer %s needs a correlation id", ErrInvalid, a.Type())
+		return fmt.Errorf("%w: the answer %s needs a correlation id", ErrInvalid, a.messageType())
 	}
 	q := b.open[id]
 	switch {
@@ -121,7 +121,7 @@ func (b *MessageBus) accept(a Answer) error {
 	case q == nil:
 		return ErrUnknownQuestion
 	case !q.m.takes(a):
-		return fmt.Errorf("%w: %s does not answer %s", ErrInvalid, a.Type(), q.m.Type())
+		return fmt.Errorf("%w: %s does not answer %s", ErrInvalid, a.messageType(), q.m.messageType())
 	case len(q.holders) > 1 && !decides(a):
 		return ErrOtherSubscribers
 	}

@@ -12,8 +12,7 @@ type AskUserRequest struct {
 	Questions []UserQuestion `json:"questions"`
 }
 
-// Type returns "ask-user-request".
-func (AskUserRequest) Type() Type { return typeAskUserRequest }
+func (AskUserRequest) messageType() Type { return typeAskUserRequest }
 
 // Correlation returns the id of the question.
 func (m AskUserRequest) Correlation() string { return m.CorrelationID }
@@ -64,8 +63,7 @@ type AskUserResponse struct {
 	Cancelled     bool              `json:"cancelled,omitempty"` // the user declined to answer
 }
 
-// Type returns "ask-user-response".
-func (AskUserResponse) Type() Type { return typeAskUserResponse }
+func (AskUserResponse) messageType() Type { return typeAskUserResponse }
 
 // Correlation returns the id of the question that is answered.
 func (m AskUserResponse) Correlation() string { return m.CorrelationID }

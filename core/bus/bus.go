@@ -79,7 +79,7 @@ func (b *MessageBus) Publish(m Message) error {
 		return fmt.Errorf("%w: %T is not a message type of this package; messages are passed by value", ErrInvalid, m)
 	}
 	if q, ok := m.(question); ok {
-		return fmt.Errorf("%w: the question %s is asked, not published", ErrInvalid, q.Type())
+		return fmt.Errorf("%w: the question %s is asked, not published", ErrInvalid, q.messageType())
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *MessageBus) Publish(m Message) error {
 // deliver queues m for the subscriptions that receive it. For a question q is set, and records the subscriptions that
 // got it. b.mu is held.
 func (b *MessageBus) deliver(m Message, q *openQuestion) {
-	for _, s := range b.typed[m.Type()] {
+	for _, s := range b.typed[m.messageType()] {
 		s.push(m, q)
 	}
 	for _, s := range b.all {
@@ -112,7 +112,7 @@ func (b *MessageBus) deliver(m Message, q *openQuestion) {
 // Listening reports whether a subscriber of m's type, or of all types, exists and could answer a question of that type.
 // The content of m does not matter. Observers do not count.
 func (b *MessageBus) Listening(m Message) bool {
-	t := m.Type()
+	t := m.messageType()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.typed[t]) > 0 || len(b.all) > 0
@@ -121,7 +121,7 @@ func (b *MessageBus) Listening(m Message) bool {
 // Watched reports whether any subscriber or observer receives messages of m's type. The content of m does not matter. A
 // publisher can skip a message that is expensive to build otherwise.
 func (b *MessageBus) Watched(m Message) bool {
-	t := m.Type()
+	t := m.messageType()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.typed[t]) > 0 || len(b.all) > 0 || len(b.observers) > 0

@@ -179,7 +179,7 @@ func TestClassesHaveTheirOwnRoom(t *testing.T) {
 		release := make(chan struct{})
 		s := bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) {
 			<-release
-			seen.add(m.Type())
+			seen.add(bus.TypeOf(m))
 			if q, ok := m.(bus.AskUserRequest); ok {
 				_ = b.Publish(bus.AskUserResponse{CorrelationID: q.CorrelationID})
 			}
@@ -195,10 +195,10 @@ func TestClassesHaveTheirOwnRoom(t *testing.T) {
 		close(release)
 		require.NoError(t, <-answered)
 		synctest.Wait()
-		o := bus.ToolOutput{}.Type()
+		o := bus.TypeOf(bus.ToolOutput{})
 		require.Contains(t, [][]bus.Type{ // the handler may have started before the queue was full
-			{o, o, o, bus.ToolCallsUpdate{}.Type(), bus.AskUserRequest{}.Type(), bus.AskUserResponse{}.Type()},
-			{o, o, o, o, bus.ToolCallsUpdate{}.Type(), bus.AskUserRequest{}.Type(), bus.AskUserResponse{}.Type()},
+			{o, o, o, bus.TypeOf(bus.ToolCallsUpdate{}), bus.TypeOf(bus.AskUserRequest{}), bus.TypeOf(bus.AskUserResponse{})},
+			{o, o, o, o, bus.TypeOf(bus.ToolCallsUpdate{}), bus.TypeOf(bus.AskUserRequest{}), bus.TypeOf(bus.AskUserResponse{})},
 		}, seen.get())
 		require.EqualValues(t, 20+1+2-len(seen.get()), s.Dropped())
 		require.NoError(t, b.Close())
@@ -437,9 +437,7 @@ func TestClose(t *testing.T) {
 }
 
 // foreign implements Message outside of the package.
-type foreign struct{}
-
-func (foreign) Type() bus.Type { return bus.ToolOutput{}.Type() }
+type foreign struct{ bus.ToolOutput }
 
 func TestRefusedMessages(t *testing.T) {
 	b := bus.New(bus.Options{})

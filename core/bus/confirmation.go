@@ -25,8 +25,7 @@ type Remembered struct {
 	Rules []string `json:"rules"`
 }
 
-// Type returns "tool-confirmation-request".
-func (ToolConfirmationRequest) Type() Type { return typeToolConfirmationRequest }
+func (ToolConfirmationRequest) messageType() Type { return typeToolConfirmationRequest }
 
 // Correlation returns the id of the question.
 func (m ToolConfirmationRequest) Correlation() string { return m.CorrelationID }
@@ -49,8 +48,7 @@ type ToolConfirmationResponse struct {
 	RequiresUserConfirmation bool `json:"requiresUserConfirmation,omitempty"`
 }
 
-// Type returns "tool-confirmation-response".
-func (ToolConfirmationResponse) Type() Type { return typeToolConfirmationResponse }
+func (ToolConfirmationResponse) messageType() Type { return typeToolConfirmationResponse }
 
 // Correlation returns the id of the question that is answered.
 func (m ToolConfirmationResponse) Correlation() string { return m.CorrelationID }

@@ -22,10 +22,17 @@ type Confirmation struct {
 type (
 	ConfirmationType = confirmation.Type        // selects the details
 	EditDetails      = confirmation.EditDetails // a change of one file
+	ExecDetails      = confirmation.ExecDetails // a command line
 	DiffStat         = confirmation.DiffStat    // counts of a change
 	MCPDetails       = confirmation.MCPDetails  // a call to an MCP server
 	InfoDetails      = confirmation.InfoDetails // a plain question
 	FileVersion      = confirmation.FileVersion // the content that a change was computed from
+)
+
+// The decision about a call.
+type (
+	Explanation = confirmation.Explanation // a verdict with its reason and origin
+	Part        = confirmation.Part        // the decision on one part of a command line
 )
 
 // The values of a ConfirmationType.
@@ -35,37 +42,3 @@ const (
 	ConfirmMCP  = confirmation.MCP
 	ConfirmInfo = confirmation.Info
 )
-
-// ExecDetails describes a command line.
-type ExecDetails struct {
-	Command      string   `json:"command"`
-	RootCommand  string   `json:"rootCommand"`     // names of all programs, for display
-	RootCommands []string `json:"rootCommands"`    // the same, one entry a program
-	Parts        []Part   `json:"parts,omitempty"` // the commands and writes of the line, each with its decision
-}
-
-// Explanation is a policy decision and its origin, in the form of policy.Decision. Fields that do not apply are empty.
-type Explanation struct {
-	Decision string `json:"decision"` // allow, deny or ask_user
-	Rule     string `json:"rule"`
-	Tier     string `json:"tier"`
-	Source   string `json:"source"`             // file, flag or table of the rule
-	Line     int    `json:"line"`               // 1-based, in Source; 0: not in a file
-	Reason   string `json:"reason"`             // reason, for the user
-	Remedy   string `json:"remedy,omitempty"`   // a change that would lead to another decision
-	Message  string `json:"message,omitempty"`  // message of the denying rule
-	Confined string `json:"confined,omitempty"` // confinement of the command, such as "landlock"; "": none
-	Previews bool   `json:"preview,omitempty"`  // plan mode previews the call instead of running it
-	Parts    []Part `json:"parts"`              // of a command line
-}
-
-// Part is the decision on one part of a command line.
-type Part struct {
-	Text     string `json:"text"`
-	Decision string `json:"decision"`
-	Rule     string `json:"rule,omitempty"`
-	Tier     string `json:"tier,omitempty"`
-	Source   string `json:"source,omitempty"`
-	Line     int    `json:"line,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-}

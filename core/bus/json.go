@@ -17,12 +17,12 @@ type message struct {
 func row[M Message]() message {
 	var zero M
 	return message{
-		name: zero.Type(),
+		name: zero.messageType(),
 		is:   func(m Message) bool { _, ok := m.(M); return ok },
 		decode: func(data []byte) (Message, error) {
 			var m M
 			if err := json.Unmarshal(data, &m); err != nil {
-				return nil, fmt.Errorf("bus: unmarshal %s: %w", m.Type(), err)
+				return nil, fmt.Errorf("bus: unmarshal %s: %w", m.messageType(), err)
 			}
 			return m, nil
 		},
@@ -38,6 +38,9 @@ func Types() []Type {
 	return types
 }
 
+// TypeOf returns the type of m, which must not be nil.
+func TypeOf(m Message) Type { return m.messageType() }
+
 // known reports whether m is one of the package's messages, by value.
 func known(m Message) bool {
 	return slices.ContainsFunc(messages, func(row message) bool { return row.is(m) })
@@ -50,12 +53,12 @@ func Marshal(m Message) ([]byte, error) {
 	if !known(m) {
 		return nil, fmt.Errorf("%w: %T is not a message type of this package; messages are passed by value", ErrInvalid, m)
 	}
-	b := bytes.NewBufferString(`{"type":"` + string(m.Type()) + `",`)
+	b := bytes.NewBufferString(`{"type":"` + string(m.messageType()) + `",`)
 	head := b.Len()
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(withLists(m)); err != nil {
-		return nil, fmt.Errorf("bus: marshal %s: %w", m.Type(), err)
+		return nil, fmt.Errorf("bus: marshal %s: %w", m.messageType(), err)
 	}
 	// The encoded fields have their own brace, and the encoder ends with a line break.
 	data := b.Bytes()

@@ -11,10 +11,10 @@ import (
 // Slices, maps and pointers in a message are shared by all receivers. Neither the publisher nor a receiver may modify
 // them.
 type Message interface {
-	Type() Type
+	messageType() Type
 }
 
-// Type is the kind of a message, also in JSON.
+// Type is the kind of a message: the value of "type" in JSON.
 type Type string
 
 // The types.
@@ -65,8 +65,7 @@ type ToolPolicyRejection struct {
 	Decision   Explanation `json:"decision"`
 }
 
-// Type returns "tool-policy-rejection".
-func (ToolPolicyRejection) Type() Type { return typeToolPolicyRejection }
+func (ToolPolicyRejection) messageType() Type { return typeToolPolicyRejection }
 
 // UpdatePolicy reports that an approval has become a rule that allows calls from now on. Each message describes one
 // rule.
@@ -83,8 +82,7 @@ type UpdatePolicy struct {
 	Words            string   `json:"words,omitempty"`    // the rule as shown with the question: see [Remembered]
 }
 
-// Type returns "update-policy".
-func (UpdatePolicy) Type() Type { return typeUpdatePolicy }
+func (UpdatePolicy) messageType() Type { return typeUpdatePolicy }
 
 // ToolExecutionSuccess reports that a call has succeeded.
 type ToolExecutionSuccess struct {
@@ -93,8 +91,7 @@ type ToolExecutionSuccess struct {
 	Result   json.RawMessage `json:"result,omitempty"` // the result of the tool
 }
 
-// Type returns "tool-execution-success".
-func (ToolExecutionSuccess) Type() Type { return typeToolExecutionSuccess }
+func (ToolExecutionSuccess) messageType() Type { return typeToolExecutionSuccess }
 
 // ToolExecutionFailure reports that a call was executed and failed.
 type ToolExecutionFailure struct {
@@ -103,8 +100,7 @@ type ToolExecutionFailure struct {
 	Error    Failure  `json:"error"`
 }
 
-// Type returns "tool-execution-failure".
-func (ToolExecutionFailure) Type() Type { return typeToolExecutionFailure }
+func (ToolExecutionFailure) messageType() Type { return typeToolExecutionFailure }
 
 // ToolCallsUpdate is a snapshot of all calls of one batch, in call order. One is published after each change of state,
 // so that the next one compensates for a dropped one.
@@ -113,8 +109,7 @@ type ToolCallsUpdate struct {
 	ToolCalls   []ToolCallState `json:"toolCalls"`
 }
 
-// Type returns "tool-calls-update".
-func (ToolCallsUpdate) Type() Type { return typeToolCallsUpdate }
+func (ToolCallsUpdate) messageType() Type { return typeToolCallsUpdate }
 
 // ToolCallState is the state of one call.
 type ToolCallState struct {
@@ -160,8 +155,7 @@ type ToolOutput struct {
 	Chunk  string `json:"chunk"` // directly follows the call's previous chunk
 }
 
-// Type returns "tool-output".
-func (ToolOutput) Type() Type { return typeToolOutput }
+func (ToolOutput) messageType() Type { return typeToolOutput }
 
 // ConfigChanged reports that a setting has a new value: a caller changed a running session, or a settings file changed.
 // It is published once the value is in force. Messages about one key of one conversation arrive in the order in which
@@ -180,8 +174,7 @@ type ConfigChanged struct {
 	Origin string          `json:"origin,omitempty"` // path of the settings file that sets it, "default" for none; "": a call in the program
 }
 
-// Type returns "config-changed".
-func (ConfigChanged) Type() Type { return typeConfigChanged }
+func (ConfigChanged) messageType() Type { return typeConfigChanged }
 
 // HookMessage reports that a hook runs, its message, or a problem with it.
 type HookMessage struct {
@@ -192,8 +185,7 @@ type HookMessage struct {
 	Subagent string    `json:"subagent,omitempty"` // the subagent's conversation; "": the main agent
 }
 
-// Type returns "hook-message".
-func (HookMessage) Type() Type { return typeHookMessage }
+func (HookMessage) messageType() Type { return typeHookMessage }
 
 // HookLevel is the kind of a [HookMessage].
 type HookLevel string
@@ -211,8 +203,7 @@ type SubagentActivity struct {
 	Activity     Activity `json:"activity"`
 }
 
-// Type returns "subagent-activity".
-func (SubagentActivity) Type() Type { return typeSubagentActivity }
+func (SubagentActivity) messageType() Type { return typeSubagentActivity }
 
 // Activity is one step of a subagent. A later one with the same ID replaces it.
 type Activity struct {

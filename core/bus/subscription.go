@@ -61,7 +61,7 @@ func Subscribe[M Message](ctx context.Context, b *MessageBus, handle func(contex
 		panic(fmt.Sprintf("bus: Subscribe: %T is not a message type", zero))
 	}
 	return b.subscribe(ctx, &Subscription{
-		kind:   zero.Type(),
+		kind:   zero.messageType(),
 		handle: func(ctx context.Context, m Message) { handle(ctx, m.(M)) },
 	})
 }
@@ -103,7 +103,7 @@ func (b *MessageBus) subscribe(ctx context.Context, s *Subscription) *Subscripti
 		b.typed[s.kind] = append(b.typed[s.kind], s)
 	}
 	for _, q := range b.openQuestions() {
-		if s.watch || s.kind != "" && s.kind != q.m.Type() {
+		if s.watch || s.kind != "" && s.kind != q.m.messageType() {
 			continue
 		}
 		s.push(q.m, q)
@@ -305,7 +305,7 @@ func (s *Subscription) call(ctx context.Context, next queued) {
 			s.bus.giveUp(next.q, s)
 			s.bus.mu.Unlock()
 		}
-		s.bus.report(fmt.Errorf("bus: a handler of %s panicked: %v\n%s", next.m.Type(), v, stack))
+		s.bus.report(fmt.Errorf("bus: a handler of %s panicked: %v\n%s", next.m.messageType(), v, stack))
 	}()
 	s.handle(ctx, next.m)
 }

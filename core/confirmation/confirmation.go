@@ -1,7 +1,8 @@
-// Package confirmation has the details of a call that needs approval, as plain
-// data: what the call would change, run or send. The packages tools and bus name
-// its types as their own, so that a tool author needs tools alone, and a front
-// end bus alone.
+// Package confirmation has the details of a call that needs approval, and the
+// decision about a call, as plain data: what the call would change, run or send,
+// and why it is allowed, denied or asked about. The packages tools, policy and bus
+// name its types as their own, so that a tool author needs tools alone, and a
+// front end bus alone.
 package confirmation
 
 import "encoding/json"
@@ -25,6 +26,14 @@ type EditDetails struct {
 	OriginalContent *string   `json:"originalContent"` // nil: a new file
 	NewContent      string    `json:"newContent"`
 	DiffStat        *DiffStat `json:"diffStat,omitempty"`
+}
+
+// ExecDetails describes a command line.
+type ExecDetails struct {
+	Command      string   `json:"command"`
+	RootCommand  string   `json:"rootCommand"`     // names of all programs, for display
+	RootCommands []string `json:"rootCommands"`    // the same, one entry a program
+	Parts        []Part   `json:"parts,omitempty"` // the commands and writes of the line, each with its decision; set by the scheduler
 }
 
 // DiffStat counts changed lines and characters (runes), by author.

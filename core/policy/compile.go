@@ -186,7 +186,7 @@ func compare(a, b *rule) int {
 		return map[bool]int{true: -1, false: 1}[a.Restricts]
 	}
 	return cmp.Or(cmp.Compare(b.rank(), a.rank()),
-		cmp.Compare(b.Decision.strictness(), a.Decision.strictness()))
+		cmp.Compare(strictness(b.Decision), strictness(a.Decision)))
 }
 
 // checker is a compiled [Checker]: its conditions are a rule, which matches like

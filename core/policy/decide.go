@@ -113,12 +113,12 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 	switch {
 	case d.Decision == Allow: // a rule for plan mode
 	case !t.plansFile():
-		d = Decision{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: builtIn, Previews: true,
+		d = Decision{Explanation: Explanation{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: BuiltIn, Previews: true,
 			Reason: "In plan mode a change is previewed and not made.",
-			Remedy: "It can be made in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}
+			Remedy: "It can be made in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}}
 	case out.decisive().own != written:
-		d = Decision{Decision: Allow, Rule: "plans directory", Tier: TierDefault.String(), Source: builtIn,
-			Reason: "Plan mode may write the Markdown files of the plans directory."}
+		d = Decision{Explanation: Explanation{Decision: Allow, Rule: "plans directory", Tier: TierDefault.String(), Source: BuiltIn,
+			Reason: "Plan mode may write the Markdown files of the plans directory."}}
 	}
 	return d, out
 }

@@ -1,18 +1,36 @@
 package policy
 
-// Verdict is the policy's verdict about a call.
-type Verdict string
+import "github.com/fettle-dev/fettle/core/confirmation"
+
+// The parts of a [Decision].
+type (
+	Verdict     = confirmation.Verdict     // the policy's verdict about a call
+	Explanation = confirmation.Explanation // a verdict with its reason and origin
+	Part        = confirmation.Part        // the decision on one part of a command line
+	Run         = confirmation.Run         // how a command runs in a session that can confine single commands
+)
 
 // The verdicts.
 const (
-	Allow   Verdict = "allow"    // run without approval
-	Deny    Verdict = "deny"     // do not run
-	AskUser Verdict = "ask_user" // run if an approver approves
+	Allow   = confirmation.Allow   // run without approval
+	Deny    = confirmation.Deny    // do not run
+	AskUser = confirmation.AskUser // run if an approver approves
 )
+
+// The ways to run. The zero value leaves it to the session.
+const (
+	RunConfined   = confirmation.RunConfined   // may write in the workspace and its temporary directory
+	RunRead       = confirmation.RunRead       // may write in its temporary directory only
+	RunUnconfined = confirmation.RunUnconfined // without confinement
+)
+
+// BuiltIn is the source of the generated rules of the default tier, in a
+// [Decision] and its parts.
+const BuiltIn = "built-in"
 
 // strictness orders verdicts: allow < ask_user < deny. An invalid verdict is as
 // strict as deny.
-func (v Verdict) strictness() int {
+func strictness(v Verdict) int {
 	switch v {
 	case Allow:
 		return 0
@@ -24,26 +42,16 @@ func (v Verdict) strictness() int {
 
 // Stricter returns the stricter of two verdicts.
 func Stricter(a, b Verdict) Verdict {
-	if b.strictness() > a.strictness() {
+	if strictness(b) > strictness(a) {
 		return b
 	}
 	return a
 }
 
-// Decision is a verdict with its explanation. Reason is never empty; Rule, Tier,
-// Source and Line identify the origin of the verdict and are zero without one.
+// Decision is the policy's decision about a call: a verdict with its explanation,
+// whose Reason is never empty, and data for the scheduler.
 type Decision struct {
-	Decision Verdict `json:"decision"`
-	Rule     string  `json:"rule"`               // the rule as its author named it, or in short form
-	Tier     string  `json:"tier"`               // default, extension, workspace, session, user or admin
-	Source   string  `json:"source"`             // file, flag or table that contains it
-	Line     int     `json:"line"`               // 1-based, in Source; 0: not in a file
-	Reason   string  `json:"reason"`             // for display: what in the call matched, or why nothing did
-	Remedy   string  `json:"remedy,omitempty"`   // what would change the verdict
-	Message  string  `json:"message,omitempty"`  // the denying rule's denyMessage, for the model
-	Confined string  `json:"confined,omitempty"` // the confinement of the call's command, for example "landlock"
-	Run      Run     `json:"run,omitempty"`      // how the command runs once it is allowed or approved; "" unless Call.Confinable is set
-	Parts    []Part  `json:"parts"`              // of a command line, in order; empty for other calls
+	Explanation
 
 	// Checkers must run before the call, in this order; the scheduler runs them
 	// on the call, or on [Checker].About, and they can only tighten.
@@ -54,26 +62,4 @@ type Decision struct {
 	// Unnamed marks a call of an MCP tool that no rule can allow by the tool's
 	// name alone, because the name may be that of another server's tool.
 	Unnamed bool `json:"-"`
-	// Previews marks a call that plan mode shows instead of running; its verdict
-	// is ask_user.
-	Previews bool `json:"preview,omitempty"`
 }
-
-// Generated reports whether the verdict is due to a generated rule of the default
-// tier.
-func (d Decision) Generated() bool { return d.Source == builtIn }
-
-// Part is the decision on one part of a command line.
-type Part struct {
-	Text     string  `json:"text"` // the part, as bash will run it
-	Decision Verdict `json:"decision"`
-	Rule     string  `json:"rule,omitempty"`
-	Tier     string  `json:"tier,omitempty"`
-	Source   string  `json:"source,omitempty"`
-	Line     int     `json:"line,omitempty"`
-	Reason   string  `json:"reason,omitempty"`
-}
-
-// Generated reports whether the verdict is due to a generated rule of the default
-// tier.
-func (p Part) Generated() bool { return p.Source == builtIn }

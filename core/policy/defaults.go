@@ -16,9 +16,6 @@ const (
 	ownAsks                      // everything else
 )
 
-// builtIn is the source of generated rules.
-const builtIn = "built-in"
-
 // defaults returns the rules of the default tier. They rank below all written
 // rules, except for those of the default tier. They are compiled once for all
 // engines, which copy them.
@@ -59,7 +56,7 @@ var looks = []string{"read", "search", "think", "communicate"}
 
 // own compiles a generated rule. It has no pattern, so that it cannot be invalid.
 func own(which generated, kinds []string, r Rule) *rule {
-	r.Tier, r.Source = TierDefault, builtIn
+	r.Tier, r.Source = TierDefault, BuiltIn
 	c := newRule(r)
 	c.own, c.kinds = which, kinds
 	c.describe()

@@ -55,7 +55,7 @@ func kindName(c *Call) string {
 
 // decided sets the origin of a verdict.
 func decided(r *rule, v Verdict) Decision {
-	d := Decision{Decision: v, Rule: r.title, Tier: r.tierName(), Source: r.Source, Line: r.Line}
+	d := Decision{Explanation: Explanation{Decision: v, Rule: r.title, Tier: r.tierName(), Source: r.Source, Line: r.Line}}
 	if v == Deny {
 		d.Message = r.DenyMessage
 	}

@@ -105,7 +105,7 @@ func (j *judge) decision() Decision {
 		v := &j.judged[i]
 		own := v.rule != nil && v.rule.own == written
 		switch now := j.judged[first].verdict; {
-		case v.verdict.strictness() > now.strictness(), v.verdict == Allow && now == Allow && own && !explicit:
+		case strictness(v.verdict) > strictness(now), v.verdict == Allow && now == Allow && own && !explicit:
 			first = i
 		}
 		explicit = explicit || own
@@ -125,9 +125,9 @@ func (j *judge) decision() Decision {
 		d.Reason = fmt.Sprintf("Of its %d parts, %s: %s", len(parts), abridged(j.parts[first].Text), v.reason)
 	}
 	if j.call.Mode == ModePlan && d.Decision != Deny && (d.Decision == AskUser || !explicit) {
-		d = Decision{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: builtIn, Previews: true,
+		d = Decision{Explanation: Explanation{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: BuiltIn, Previews: true,
 			Reason: "In plan mode a command is previewed and not run.",
-			Remedy: "It can be run in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}
+			Remedy: "It can be run in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}}
 	}
 	d.Parts = parts
 	return d

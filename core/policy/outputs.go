@@ -249,7 +249,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 			return
 		}
 		v.verdict, v.reason, v.remedy = AskUser, reason, "A rule whose prefix names that path, or one that lets write_file change it, would allow it"+j.orYolo()
-		v.asWrite = &Decision{Rule: "protected paths", Tier: TierDefault.String(), Source: builtIn}
+		v.asWrite = &Decision{Explanation: Explanation{Rule: "protected paths", Tier: TierDefault.String(), Source: BuiltIn}}
 	}
 	lost, covers := "", v.covers
 	for _, o := range outputs {

@@ -106,15 +106,15 @@ func TestAllowedByName(t *testing.T) {
 }
 
 func TestDecisionJSON(t *testing.T) {
-	full := policy.Decision{Decision: policy.Deny, Rule: "r", Tier: "user", Source: "p.toml", Line: 3, Reason: "why",
-		Parts: []policy.Part{{Text: "ls", Decision: policy.Allow}}}
+	full := policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "r", Tier: "user", Source: "p.toml", Line: 3, Reason: "why",
+		Parts: []policy.Part{{Text: "ls", Decision: policy.Allow}}}}
 	text, err := json.Marshal(full)
 	require.NoError(t, err)
 	require.Equal(t, `{"decision":"deny","rule":"r","tier":"user","source":"p.toml","line":3,"reason":"why","parts":[{"text":"ls","decision":"allow"}]}`, string(text))
 	var back policy.Decision
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, full, back)
-	text, err = json.Marshal(policy.Decision{Decision: policy.AskUser})
+	text, err = json.Marshal(policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser}})
 	require.NoError(t, err)
 	require.Equal(t, `{"decision":"ask_user","rule":"","tier":"","source":"","line":0,"reason":"","parts":null}`, string(text))
 }

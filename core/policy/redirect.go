@@ -50,7 +50,7 @@ func (j *judge) write(i int) judged {
 		return v
 	case known && j.call.private() && v.decisive().own != written && !slices.ContainsFunc(places, func(path string) bool { return !inTemporary(path) }) && j.protectedFile(places) == nil:
 		v.verdict, v.reason, v.remedy = Allow, "Confined commands have a /tmp of their own.", ""
-		v.asWrite = &Decision{Rule: "redirections", Tier: TierDefault.String(), Source: builtIn}
+		v.asWrite = &Decision{Explanation: Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
 		return v
 	case inside:
 		if row := j.protectedFile(places); row != nil && v.verdict == AskUser && v.decisive().own != written {
@@ -63,7 +63,7 @@ func (j *judge) write(i int) judged {
 			v.reason = "The file that it writes is unknown."
 		}
 		v.remedy = "Write into the workspace directories" + j.orYolo()
-		v.asWrite = &Decision{Rule: "redirections", Tier: TierDefault.String(), Source: builtIn}
+		v.asWrite = &Decision{Explanation: Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
 	}
 	v.verdict = AskUser
 	return v
@@ -179,7 +179,7 @@ func (j *judge) asWriteFile(paths []string, known bool) judged {
 	for n, path := range paths {
 		t := j.writing(path, known)
 		d, out := t.plain(j.find(t.call, &t.args))
-		if n == 0 || d.Decision.strictness() > strictest.verdict.strictness() {
+		if n == 0 || strictness(d.Decision) > strictness(strictest.verdict) {
 			strictest = judged{outcome: out, verdict: d.Decision, reason: d.Reason, remedy: d.Remedy, asWrite: &d}
 		}
 	}

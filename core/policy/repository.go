@@ -140,8 +140,8 @@ func (j *judge) guardRepository(i int, v *judged) {
 	v.verdict = AskUser
 	v.reason = why + " Git runs the programs that a repository's configuration and hooks name. No rule about a command covers them."
 	v.remedy = "Check its configuration and hooks. Trust that lists the key of the configuration, for a change a later session, or a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
-	v.asWrite = &Decision{Rule: "repositories", Tier: TierDefault.String(), Source: builtIn}
-	v.asWrite = &Decision{Rule: "repositories", Tier: TierDefault.String(), Source: builtIn}
+	v.asWrite = &Decision{Explanation: Explanation{Rule: "repositories", Tier: TierDefault.String(), Source: BuiltIn}}
+	v.asWrite = &Decision{Explanation: Explanation{Rule: "repositories", Tier: TierDefault.String(), Source: BuiltIn}}
 }
 
 // namesDir reports whether a rule that allows a part names the directory in which

@@ -7,16 +7,6 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Run is how a command runs in a session that can confine single commands.
-type Run string
-
-// The ways to run. The zero value leaves it to the session.
-const (
-	RunConfined   Run = "confined"      // may write in the workspace and its temporary directory
-	RunRead       Run = "confined_read" // may write in its temporary directory only
-	RunUnconfined Run = "unconfined"
-)
-
 // Namespaces is the confinement that enforces protected paths by mounts; see
 // [Call].Confinable.
 const Namespaces = "namespaces"
@@ -122,7 +112,7 @@ const confinedReason = "In auto mode confined commands run without approval."
 // asksToLeave turns the approval of a command into a question, because its call
 // requests that it is not confined.
 func asksToLeave(d Decision) Decision {
-	d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, "unconfined commands", TierDefault.String(), builtIn, 0
+	d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, "unconfined commands", TierDefault.String(), BuiltIn, 0
 	d.Reason, d.Remedy = "The call requests to run it unconfined, and an approver decides on that.",
 		"A rule of the user's that allows it and has run = \"unconfined\" would allow it."
 	return d
@@ -199,7 +189,7 @@ func (j *judge) guardConfined(i int, v *judged) {
 	ask := func(row *ProtectedPath) {
 		v.verdict, v.reason = AskUser, laterReason(abridged(p.Text)+" writes", row)
 		v.remedy = "A rule of the user's that allows it would let it run unconfined."
-		v.asWrite = &Decision{Rule: "protected paths", Tier: TierDefault.String(), Source: builtIn}
+		v.asWrite = &Decision{Explanation: Explanation{Rule: "protected paths", Tier: TierDefault.String(), Source: BuiltIn}}
 	}
 	for _, o := range j.outputs(i) {
 		for _, named := range o.named {

@@ -180,6 +180,6 @@ func (s *Scheduler) tell(m bus.Message) {
 		return
 	}
 	if err := s.o.Bus.Publish(m); err != nil && !errors.Is(err, bus.ErrClosed) {
-		s.report(fmt.Errorf("scheduler: publish %s: %w", m.Type(), err))
+		s.report(fmt.Errorf("scheduler: publish %s: %w", bus.TypeOf(m), err))
 	}
 }

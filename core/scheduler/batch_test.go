@@ -72,7 +72,9 @@ func ok() (tools.Result, error) { return tools.Result{LLMContent: tools.Text("do
 func done(context.Context, string) (tools.Result, error) { return ok() }
 
 func always(v policy.Verdict) *stub {
-	return &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: v, Reason: "Because."} }}
+	return &stub{decide: func(policy.Call) policy.Decision {
+		return policy.Decision{Explanation: policy.Explanation{Decision: v, Reason: "Because."}}
+	}}
 }
 
 // batchOf returns requests of the form "name args", with IDs from 0.
@@ -235,9 +237,9 @@ func TestUserCancelEndsTheBatch(t *testing.T) {
 		set.add("edit", tools.KindEdit, false, run)
 		p := &stub{decide: func(c policy.Call) policy.Decision {
 			if string(c.Params) == `"ask"` {
-				return policy.Decision{Decision: policy.AskUser, Reason: "Because."}
+				return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "Because."}}
 			}
-			return policy.Decision{Decision: policy.Allow, Reason: "Because."}
+			return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow, Reason: "Because."}}
 		}}
 		b := bus.New(bus.Options{})
 		bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {

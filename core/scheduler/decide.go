@@ -155,7 +155,7 @@ func (c *call) rejected() Response {
 	if c.watched(bus.ToolPolicyRejection{}) {
 		c.tell(bus.ToolPolicyRejection{
 			ToolCall: c.toolCall(), CallID: c.request.CallID,
-			ServerName: c.subject.Server, Subagent: c.subject.Subagent, Decision: explain(c.decision),
+			ServerName: c.subject.Server, Subagent: c.subject.Subagent, Decision: c.decision.Explanation,
 		})
 	}
 	message := "Tool execution denied by policy."

@@ -150,7 +150,7 @@ func TestCheckersFail(t *testing.T) {
 	} {
 		s := newSetup(tools.KindRead, policy.Allow, "")
 		s.policy.decide = func(policy.Call) policy.Decision {
-			return policy.Decision{Decision: policy.Allow, Checkers: []policy.Checker{{Name: "c"}}}
+			return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}, Checkers: []policy.Checker{{Name: "c"}}}
 		}
 		s.options.Check = f
 		r := s.call(t.Context())

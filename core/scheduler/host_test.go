@@ -105,7 +105,9 @@ func TestHostOfBatch(t *testing.T) {
 			return tools.Result{}, nil
 		})
 	}
-	o := scheduler.Options{Tools: set, Policy: &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}}
+	o := scheduler.Options{Tools: set, Policy: &stub{decide: func(policy.Call) policy.Decision {
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+	}}}
 	o.After = []scheduler.After{func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
 		if d.Spec.Name == "one" {
 			<-both
@@ -125,7 +127,9 @@ func TestHostOfBatch(t *testing.T) {
 // A call within a call, such as a subagent's, has the host of the outer one.
 func TestHostOfInnerCalls(t *testing.T) {
 	h := new(host)
-	allow := &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}
+	allow := &stub{decide: func(policy.Call) policy.Decision {
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+	}}
 	inner := toolset{}
 	inner.add("inner", tools.KindRead, true, func(ctx context.Context, _ string) (tools.Result, error) {
 		report(ctx, "inner")

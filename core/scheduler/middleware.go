@@ -88,9 +88,9 @@ func (c *call) before(ctx context.Context) (Response, bool) {
 // denyEarly denies a call without policy.
 func (c *call) denyEarly(source, reason string) {
 	c.early = true
-	c.decision = policy.Decision{
+	c.decision = policy.Decision{Explanation: policy.Explanation{
 		Decision: policy.Deny, Rule: source, Source: source, Reason: reasonOr(reason), Parts: []policy.Part{},
-	}
+	}}
 }
 
 func reasonOr(reason string) string {

@@ -122,7 +122,9 @@ func TestBeforeTightens(t *testing.T) {
 
 	// If a step asks and there is no approver, no flag is suggested.
 	s.options.Before, s.answer = []scheduler.Before{advises(ask)}, nil
-	s.policy.decide = func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }
+	s.policy.decide = func(policy.Call) policy.Decision {
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+	}
 	remedy := s.call(t.Context()).Result.Error.Remedy
 	require.NotContains(t, remedy, "--allowed-tools")
 	require.Contains(t, remedy, "Careful.")

@@ -11,7 +11,7 @@ import (
 // question returns the confirmation request for the call.
 func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConfirmationRequest {
 	shown := c.wireDetails(details)
-	why := explain(c.decision)
+	why := c.decision.Explanation
 	var says []string
 	if len(c.rewriters) > 0 {
 		says = append(says, "The arguments of the model were changed by "+strings.Join(c.rewriters, ", ")+".")
@@ -130,9 +130,9 @@ func (c *call) named(d *tools.Confirmation) *tools.Confirmation {
 func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 	shown := bus.Confirmation{Type: d.Type, Title: d.Title, EditDetails: d.EditDetails, InfoDetails: d.InfoDetails, Paths: d.Paths, Bases: d.Bases}
 	if e := d.ExecDetails; e != nil {
-		shown.ExecDetails = &bus.ExecDetails{
-			Command: e.Command, RootCommand: e.RootCommand, RootCommands: e.RootCommands, Parts: wireParts(c.decision.Parts),
-		}
+		exec := *e
+		exec.Parts = c.decision.Parts
+		shown.ExecDetails = &exec
 	}
 	if m := d.MCPDetails; m != nil {
 		shown.MCPDetails = wireMCP(*m)
@@ -144,24 +144,4 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 func wireMCP(m tools.MCPDetails) *tools.MCPDetails {
 	m.ToolArgs, m.ToolParameterSchema = wireArgs(m.ToolArgs), wireArgs(m.ToolParameterSchema)
 	return &m
-}
-
-// explain converts a decision for a message.
-func explain(d policy.Decision) bus.Explanation {
-	return bus.Explanation{
-		Decision: string(d.Decision), Rule: d.Rule, Tier: d.Tier, Source: d.Source, Line: d.Line,
-		Reason: d.Reason, Remedy: d.Remedy, Message: d.Message,
-		Confined: d.Confined, Previews: d.Previews, Parts: wireParts(d.Parts),
-	}
-}
-
-func wireParts(parts []policy.Part) []bus.Part {
-	wire := make([]bus.Part, len(parts))
-	for i, p := range parts {
-		wire[i] = bus.Part{
-			Text: p.Text, Decision: string(p.Decision), Rule: p.Rule, Tier: p.Tier,
-			Source: p.Source, Line: p.Line, Reason: p.Reason,
-		}
-	}
-	return wire
 }

@@ -23,7 +23,7 @@ func (c *call) missing(err error) error {
 	}
 	c.o.Policy.Prepare(&subject)
 	d := c.o.Policy.Decide(subject)
-	if d.Decision != policy.Deny || d.Generated() {
+	if d.Decision != policy.Deny || d.Source == policy.BuiltIn {
 		return err
 	}
 	message := f.Message + " Policy denies it: " + d.Reason
@@ -75,11 +75,11 @@ func (c *call) ruleText() string {
 // generated reports whether the call needs approval only because no rule covers it, or its parts that need approval.
 func (c *call) generated() bool {
 	for _, p := range c.decision.Parts {
-		if p.Decision != policy.Allow && !p.Generated() {
+		if p.Decision != policy.Allow && p.Source != policy.BuiltIn {
 			return false
 		}
 	}
-	return c.decision.Generated()
+	return c.decision.Source == policy.BuiltIn
 }
 
 // flags returns the command-line flags that allow calls that no rule covers.

@@ -152,7 +152,7 @@ func TestPlanMode(t *testing.T) {
 		s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
 		s.policy.decide = func(policy.Call) policy.Decision {
 			s.steps = append(s.steps, "decide")
-			return policy.Decision{Decision: policy.AskUser, Previews: previews, Reason: "Plan."}
+			return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Previews: previews, Reason: "Plan."}}
 		}
 		s.confirm = gives(edit)
 		r := s.call(t.Context())
@@ -537,7 +537,9 @@ func TestZeroOptions(t *testing.T) {
 	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit, run: func(context.Context, tools.Output) (tools.Result, error) {
 		panic("boom")
-	}}, Policy: &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}})
+	}}, Policy: &stub{decide: func(policy.Call) policy.Decision {
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+	}}})
 	r = s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
 }

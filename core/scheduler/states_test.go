@@ -53,7 +53,7 @@ func trace(all []bus.Message) string {
 			short = append(short, string(u.ToolCalls[0].Status))
 			continue
 		}
-		short = append(short, "["+string(m.Type())+"]")
+		short = append(short, "["+string(bus.TypeOf(m))+"]")
 	}
 	return strings.Join(short, " ")
 }
@@ -173,9 +173,9 @@ func TestPreviewIsReported(t *testing.T) {
 		s.options.Mode = func() policy.ApprovalMode { return mode }
 		s.policy.decide = func(policy.Call) policy.Decision {
 			if mode == policy.ModePlan {
-				return policy.Decision{Decision: policy.AskUser, Previews: true}
+				return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Previews: true}}
 			}
-			return policy.Decision{Decision: policy.Allow}
+			return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
 		}
 		var last bus.ToolCallState
 		for _, m := range s.record(t, t.Context(), one("c1")) {
@@ -208,7 +208,7 @@ func TestSnapshotsOfABatch(t *testing.T) {
 func TestRejectionIsReported(t *testing.T) {
 	s := newSetup(tools.KindEdit, "", "")
 	s.policy.decide = func(policy.Call) policy.Decision {
-		return policy.Decision{Decision: policy.Deny, Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."}
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."}}
 	}
 	s.options.Subject = func(c *policy.Call) { c.Subagent, c.Server = "helper", "srv" }
 	var messages []bus.Message
@@ -219,7 +219,7 @@ func TestRejectionIsReported(t *testing.T) {
 	}
 	require.Equal(t, []bus.Message{bus.ToolPolicyRejection{
 		ToolCall: bus.ToolCall{Name: "fake", Args: json.RawMessage(`{"final":1}`)}, CallID: "c1", ServerName: "srv", Subagent: "helper",
-		Decision: bus.Explanation{Decision: "deny", Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make.", Parts: []bus.Part{}},
+		Decision: bus.Explanation{Decision: "deny", Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."},
 	}}, messages)
 	require.Equal(t, "Tool execution denied by policy. Use make.", s.call(t.Context()).Result.Error.Message)
 }
@@ -233,9 +233,9 @@ func TestMessagesCanBeEncoded(t *testing.T) {
 	}
 	for _, m := range s.record(t, t.Context(), one("c1"), scheduler.Request{Tool: "fake", Args: json.RawMessage("{")}) {
 		text, err := bus.Marshal(m)
-		require.NoError(t, err, m.Type())
+		require.NoError(t, err, bus.TypeOf(m))
 		back, err := bus.Unmarshal(text)
 		require.NoError(t, err)
-		require.Equal(t, m.Type(), back.Type())
+		require.Equal(t, bus.TypeOf(m), bus.TypeOf(back))
 	}
 }

@@ -21,7 +21,7 @@ func once(t testing.TB, w *telemetry.Telemetry) map[string]func() {
 	ctx, _ := w.Prompt(t.Context(), agent.PromptInfo{ID: "p", Model: "gemini-2.5-pro", Purpose: model.PurposeMain})
 	request := &model.Request{Model: "gemini-2.5-pro"}
 	answer := &model.Response{ID: "r", Model: "gemini-2.5-pro", Finish: model.FinishStop, Usage: model.Usage{Input: 1000, Output: 50}}
-	good := scheduler.Response{CallID: "c", Tool: "read_file", Status: scheduler.StatusSuccess, Decision: policy.Decision{Decision: policy.Allow, Tier: "default"}}
+	good := scheduler.Response{CallID: "c", Tool: "read_file", Status: scheduler.StatusSuccess, Decision: policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow, Tier: "default"}}}
 	bad := good
 	bad.Status, bad.Result = scheduler.StatusError, tools.Fail(fault.New(fault.FileNotFound, "op", "It is not there.", ""))
 	called := func(resp scheduler.Response) func() {

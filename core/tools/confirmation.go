@@ -35,6 +35,7 @@ type Confirmation struct {
 type (
 	ConfirmationType = confirmation.Type        // selects the details
 	EditDetails      = confirmation.EditDetails // a change of one file
+	ExecDetails      = confirmation.ExecDetails // a command line; a tool leaves its Parts empty
 	DiffStat         = confirmation.DiffStat    // counts of a change
 	MCPDetails       = confirmation.MCPDetails  // a call to an MCP server
 	InfoDetails      = confirmation.InfoDetails // a plain question
@@ -55,13 +56,6 @@ const (
 const PreviewSchema = `{"type":"object","properties":{"notice":{"type":"string"},` +
 	`"preview":{"type":"object","description":"the change that would be made, as a confirmation"}},` +
 	`"required":["notice"],"additionalProperties":false}`
-
-// ExecDetails describes a command line.
-type ExecDetails struct {
-	Command      string   `json:"command"`
-	RootCommand  string   `json:"rootCommand"`
-	RootCommands []string `json:"rootCommands"`
-}
 
 // DefaultConfirmation returns the confirmation of a tool that has none of its own. For a tool of an MCP server it shows
 // its names, the arguments and the server's description, else the description of the call.

@@ -126,7 +126,7 @@ func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in sch
 func (s *configSession) Decide(c policy.Call) policy.Decision {
 	d, err := s.config.Policy().Decide(c)
 	if err != nil { // the session is closed
-		return policy.Decision{Decision: policy.Deny, Reason: err.Error()}
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Reason: err.Error()}}
 	}
 	return d
 }
