@@ -24,6 +24,8 @@ type Info struct {
 	Running bool // the shell is running, or a process that it started still holds the output
 	Exit         // of the shell; valid once Running is false
 	Unread  int  // output bytes that [Service.Read] has not returned yet
+
+	Removed []string // as in [Result]; valid once Running is false
 }
 
 // background is a background process. One goroutine of the Service supervises it until it ends.
@@ -208,7 +210,7 @@ func (b *background) info() Info {
 	defer b.mu.Unlock()
 	i := Info{ID: b.id, PID: b.child.cmd.Process.Pid, Command: b.command.Line, Dir: b.command.Dir, Running: !b.done, Unread: len(b.unread)}
 	if b.done {
-		i.Exit = b.exit
+		i.Exit, i.Removed = b.exit, b.child.moved
 	}
 	return i
 }

@@ -31,6 +31,10 @@ type child struct {
 	drained chan struct{} // closed when reading has stopped
 	heard   atomic.Int64  // time of the latest output, in nanoseconds since began
 	began   time.Time
+
+	moved     []string // protected paths that it created; known once it has finished
+	moveError error
+
 	leaving atomic.Pointer[time.Time] // once set, reading stops after a quiet period, or at this time
 }
 
@@ -40,15 +44,19 @@ type starter interface {
 	halt()                  // ends the parts of it that are not its own processes, such as a container
 	ended(e Exit)           // reports how the started process ended
 	failure(r Result) error // why the started command did not run after all; nil if it ran
+	// removed returns the protected paths that the command created and that were moved away; it is
+	// called once, when the started process has ended. The error is the reason why one was not.
+	removed() ([]string, error)
 }
 
 // unconfined starts a process without confinement.
 type unconfined struct{}
 
-func (unconfined) begin(cmd *exec.Cmd) error { return cmd.Start() }
-func (unconfined) halt()                     {}
-func (unconfined) ended(Exit)                {}
-func (unconfined) failure(Result) error      { return nil }
+func (unconfined) begin(cmd *exec.Cmd) error  { return cmd.Start() }
+func (unconfined) halt()                      {}
+func (unconfined) ended(Exit)                 {}
+func (unconfined) failure(Result) error       { return nil }
+func (unconfined) removed() ([]string, error) { return nil, nil }
 
 // newChild returns a child that is not started yet. The environment of cmd must contain the cookie.
 func (s *Service) newChild(cmd *exec.Cmd, cookie string, by starter) *child {

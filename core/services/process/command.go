@@ -73,6 +73,8 @@ type Result struct {
 	// Removed contains the absolute protected paths that the command created and that were moved
 	// away afterwards, sorted; see Confinement.IsProtected.
 	Removed []string
+	// RemoveError is the reason why a path of Removed was not moved away, and still exists.
+	RemoveError error
 
 	// Background contains the IDs of the processes that the command left running, in order. They
 	// are known only on Linux.
@@ -116,6 +118,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	r.Duration = time.Since(child.began)
 	s.leaveBehind(left)
 	r.Background = left.pids()
+	r.Removed, r.RemoveError = child.moved, child.moveError
 	live.flush()
 	kept.finish(&r)
 	return r, child.failure(r)

@@ -42,18 +42,22 @@ type Confinement struct {
 	// The remaining fields apply to Namespaces.
 
 	// Protected returns the absolute paths in the writable directories that exist and that commands
-	// may not write, such as .git. It is called before each command. If it fails, the command is
-	// not started. nil: none.
+	// may not write, such as .git, in addition to those that IsProtected finds. It is called before
+	// each command. If it fails, the command is not started. nil: none.
 	Protected func(ctx context.Context) ([]string, error)
-	// IsProtected reports whether an absolute path that a command created in a writable directory
-	// is protected. Such a path is moved to a recovery directory after the command has ended, and
-	// reported in Result.Removed. nil: no path is.
+	// IsProtected reports whether an absolute path in a writable directory is protected. Existing
+	// ones are read-only for commands. One that appears while confined processes run is moved to the
+	// directory removed in Cache, or beside the temporary directory if Cache is "", and reported in
+	// Result.Removed when a command has ended. Paths that appear at other times, or that unconfined
+	// commands create, are kept. It is called for names in directories that have changed, not for
+	// the content of protected ones, and concurrently. nil: no path is.
 	IsProtected func(path string) bool
 	// Masked returns the absolute paths whose content is hidden from commands. It is called before
 	// each command. If it fails, the command is not started. nil: none.
 	Masked func(ctx context.Context) ([]string, error)
-	// Cache is the absolute directory for the caches of build tools, kept between sessions. It is
-	// created with mode 0700 if it is missing. "": those caches live in the temporary directory.
+	// Cache is the absolute directory for the caches of build tools, kept between sessions, in its
+	// subdirectory tools. It is created with mode 0700 if it is missing. "": the caches live in the
+	// temporary directory, as they do for commands that only read.
 	Cache string
 	// Home is the user's home directory, which is hidden except for Readable, the writable
 	// directories and the working directory. "": no directory is hidden.
@@ -187,7 +191,7 @@ func (s *Service) starter(ctx context.Context, how Confine) starter {
 	case c.Kind == Container:
 		return &container{s: s}
 	case c.PerCommand && (how == ConfineDefault || how == ConfineNone):
-		return sharing{s: s}
+		return &sharing{s: s}
 	case c.Kind == Namespaces:
 		return &enclosed{s: s, ctx: ctx, read: how == ConfineRead}
 	}
@@ -197,14 +201,25 @@ func (s *Service) starter(ctx context.Context, how Confine) starter {
 // sharing starts an unconfined command that uses the temporary directory of confined ones.
 type sharing struct {
 	unconfined
-	s *Service
+	s     *Service
+	adopt func()
 }
 
-func (t sharing) begin(cmd *exec.Cmd) error {
+func (t *sharing) begin(cmd *exec.Cmd) error {
 	dir, err := t.s.temporaryDirectory()
 	if err != nil {
 		return err
 	}
 	cmd.Env = append(cmd.Env, temporary(dir)...)
-	return cmd.Start()
+	t.adopt = t.s.spaces.pause()
+	if err := cmd.Start(); err != nil {
+		t.adopt()
+		return err
+	}
+	return nil
+}
+
+func (t *sharing) removed() ([]string, error) {
+	t.adopt()
+	return nil, nil
 }

@@ -27,6 +27,8 @@ type container struct {
 	began   bool     // the command itself began; known once the runtime has ended
 }
 
+func (b *container) removed() ([]string, error) { return nil, nil }
+
 // program returns the path of the container runtime.
 func (c Confinement) program() (string, error) {
 	const remedy = "Set the container program, such as podman, and the image."

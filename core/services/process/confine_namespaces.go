@@ -2,7 +2,9 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,16 +21,37 @@ import (
 type spaces struct {
 	mu      sync.Mutex
 	session *sandbox.Session
+	tree    *sandbox.Tree // of the writable directories; nil if no path is protected
 }
 
-// get returns the namespaces for a confinement.
-func (s *spaces) get(c *Confinement) *sandbox.Session {
+// get returns the namespaces for a confinement. temp is the temporary directory.
+func (s *spaces) get(c *Confinement, temp string) (*sandbox.Session, *sandbox.Tree) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == nil {
 		s.session = sandbox.New(sandbox.Options{Home: c.Home, Network: !c.NoTCP})
+		if c.IsProtected != nil {
+			s.tree = sandbox.NewTree(c.IsProtected, s.session.Busy, func() (string, error) {
+				dir := temp + "-removed"
+				if c.Cache != "" {
+					dir = filepath.Join(c.Cache, "removed")
+				}
+				return dir, os.MkdirAll(dir, 0o700)
+			})
+		}
 	}
-	return s.session
+	return s.session, s.tree
+}
+
+// pause prepares the protected paths for an unconfined command; adopt is called after it.
+func (s *spaces) pause() (adopt func()) {
+	s.mu.Lock()
+	tree := s.tree
+	s.mu.Unlock()
+	if tree == nil {
+		return func() {}
+	}
+	return tree.Pause()
 }
 
 // end ends every process in the namespaces.
@@ -37,6 +60,9 @@ func (s *spaces) end() {
 	defer s.mu.Unlock()
 	if s.session != nil {
 		s.session.Close()
+	}
+	if s.tree != nil {
+		s.tree.Close()
 	}
 }
 
@@ -55,6 +81,7 @@ type enclosed struct {
 	s    *Service
 	ctx  context.Context // of the start
 	read bool            // the command may write only in the temporary directory
+	tree *sandbox.Tree   // nil if the command is not observed
 }
 
 // begin starts the command. If a step fails, nothing is started.
@@ -67,13 +94,33 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	if err := e.s.spaces.get(c).Start(cmd, rules); err != nil {
-		return refused("namespaces", err)
+	session, tree := e.s.spaces.get(c, rules.Temp)
+	if tree != nil && !e.read {
+		e.tree = tree
+		rules.Protected = append(rules.Protected, tree.Begin(rules.Writable)...)
+		slices.Sort(rules.Protected)
+		rules.Protected = slices.Compact(rules.Protected)
 	}
-	return nil
+	rules, err = e.caches(c, cmd, rules)
+	if err == nil {
+		if err = session.Start(cmd, rules); err != nil {
+			err = refused("namespaces", err)
+		}
+	}
+	if err != nil && e.tree != nil {
+		e.tree.Cancel()
+	}
+	return err
 }
 
-// rules returns the rules for a command, and sets its variables.
+func (e *enclosed) removed() ([]string, error) {
+	if e.tree == nil {
+		return nil, nil
+	}
+	return e.tree.End()
+}
+
+// rules returns the rules for a command, without caches.
 func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err error) {
 	if r.Temp, err = e.s.temporaryDirectory(); err != nil {
 		return r, err
@@ -82,15 +129,21 @@ func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err er
 		return r, err
 	}
 	r.ReadOnly, r.Readable = e.read, slices.Concat(c.Readable, c.Writable)
-	if r.Protected, err = e.paths(c.Protected, "protected"); err != nil {
+	if r.Protected, err = e.paths(c.Protected, "protected", realParent); err != nil {
 		return r, err
 	}
-	if r.Masked, err = e.paths(c.Masked, "masked"); err != nil {
+	if r.Masked, err = e.paths(c.Masked, "masked", filepath.EvalSymlinks); err != nil {
 		return r, err
 	}
+	return r, nil
+}
+
+// caches adds the directory for caches and the Landlock rules, and sets the command's variables.
+func (e *enclosed) caches(c *Confinement, cmd *exec.Cmd, r sandbox.Rules) (sandbox.Rules, error) {
 	caches := filepath.Join(r.Temp, "cache")
 	if c.Cache != "" && !e.read {
-		if caches, err = makeCache(c.Cache); err != nil {
+		var err error
+		if caches, err = makeCache(filepath.Join(c.Cache, "tools")); err != nil {
 			return r, err
 		}
 		r.Writable = append(r.Writable, caches)
@@ -109,8 +162,8 @@ func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err er
 	return r, nil
 }
 
-// paths calls a function of the Confinement.
-func (e *enclosed) paths(f func(context.Context) ([]string, error), which string) ([]string, error) {
+// paths calls a function of the Confinement, and resolves the paths that exist.
+func (e *enclosed) paths(f func(context.Context) ([]string, error), which string, resolve func(string) (string, error)) (existing []string, err error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -118,7 +171,26 @@ func (e *enclosed) paths(f func(context.Context) ([]string, error), which string
 	if err != nil {
 		return nil, refused(which+" paths", err)
 	}
-	return paths, nil
+	for _, path := range paths {
+		real, err := resolve(path)
+		switch {
+		case err == nil:
+			existing = append(existing, real)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, refused(path, err)
+		}
+	}
+	return existing, nil
+}
+
+// realParent resolves the links in a path except for the last element.
+func realParent(path string) (string, error) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+		_, err = os.Lstat(path)
+	}
+	return path, err
 }
 
 // hiddenSockets are the variables that name sockets which commands cannot reach.

@@ -3,6 +3,7 @@ package process_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,4 +52,47 @@ func TestConfinePerCommand(t *testing.T) {
 			require.NotContains(t, r.Text, "ws")
 		}
 	}
+}
+
+// SB-03: protected paths that exist are read-only, at any depth; those that a command creates are
+// moved away and reported. Other commands and the user may create them.
+func TestProtected(t *testing.T) {
+	s, ws, _ := inNamespaces(t, func(c *process.Confinement) {
+		c.IsProtected = func(path string) bool { return filepath.Base(path) == ".git" || strings.HasPrefix(filepath.Base(path), ".env") }
+	})
+	run := func(how process.Confine, line string) process.Result {
+		t.Helper()
+		r, err := s.Run(t.Context(), process.Command{Line: line, Dir: ws, Confine: how})
+		require.NoError(t, err)
+		require.NoError(t, r.RemoveError)
+		return r
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(ws, "sub", ".git", "hooks"), 0o700))
+	for _, file := range []string{".env", "sub/.git/hooks/x", "sub/.git/config"} {
+		require.NoError(t, os.WriteFile(filepath.Join(ws, file), []byte("a=1"), 0o600))
+	}
+	require.NoError(t, os.Symlink("elsewhere", filepath.Join(ws, ".env.link")))
+
+	r := run(process.ConfineWrite, `exec 2>/dev/null
+		for f in .env sub/.git/hooks/x sub/.git/config .env.link; do echo x >$f && echo wrote $f; rm -f $f && echo removed $f; done
+		rm -rf sub/.git && echo removed dir; mv .env x && echo moved; mv sub/.git y && echo moved dir; ln -sf x .env && echo linked; ln -sf x .env.link && echo relinked
+		ln .env hard && echo hard; chmod 777 .env && echo chmod; truncate -s 0 .env && echo truncated; umount .env && echo unmounted; mount -o remount,bind,rw .env && echo remounted
+		cat .env; mv sub sub2; ls -A sub2`)
+	require.Equal(t, "wrote .env.link\na=1.git\n", r.Text, "a link to another file may be written through")
+	require.Empty(t, r.Removed, "a repository that was moved with its directory")
+
+	r = run(process.ConfineWrite, "git init -q . 2>/dev/null || mkdir .git; mkdir -p a/b; echo x >a/b/.envrc; chmod 0 a/b; mkdir -p c/.env.d/x; ln -s / c/.env.link; mkdir -m 0 .env.dir; touch d")
+	require.Equal(t, []string{
+		filepath.Join(ws, ".env.dir"), filepath.Join(ws, ".git"), filepath.Join(ws, "a/b/.envrc"), filepath.Join(ws, "c/.env.d"), filepath.Join(ws, "c/.env.link"),
+	}, r.Removed)
+	for _, path := range r.Removed {
+		require.NoFileExists(t, path)
+	}
+	require.FileExists(t, filepath.Join(ws, "d"))
+
+	run(process.ConfineNone, "mkdir .git; touch .env.mine")
+	r = run(process.ConfineWrite, "touch .git/x; ls -A")
+	require.Empty(t, r.Removed)
+	require.Contains(t, r.Text, ".env.mine")
+	require.NoFileExists(t, filepath.Join(ws, ".git", "x"))
 }

@@ -151,7 +151,7 @@ func (s *Service) Close() error {
 			endLeft(left, s.token, s.o.Grace)
 		}
 		s.domain.end()
-		s.spaces.end()
+		s.spaces.end() // before the directories are removed
 		s.closeErr = s.scratch.remove()
 	})
 	return s.closeErr

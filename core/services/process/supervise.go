@@ -111,5 +111,6 @@ func (c *child) finish() (Exit, group) {
 	left := c.leftBehind(time.Since(c.began))
 	exit := c.reap(c.cmd)
 	c.ended(exit)
+	c.moved, c.moveError = c.removed()
 	return exit, left
 }

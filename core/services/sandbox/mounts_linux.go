@@ -221,17 +221,21 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
-// copyTree copies the mounts at a path, with attributes, for a later attach.
+// copyTree copies the mounts at a path, with attributes, for a later attach. No parent of the path
+// may be a link: a process of an earlier command could just have created it.
 func (p *program) copyTree(path string, slot int, attributes uint64) {
-	p.call("read "+path, unix.SYS_OPEN_TREE, atCWD, p.text(path),
-		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW).to(slot)
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	opened := p.slot()
+	p.call("open "+path, unix.SYS_OPENAT2, atCWD, p.text(path), address(p, how), unix.SizeofOpenHow).to(opened)
+	p.call("copy "+path, unix.SYS_OPEN_TREE, 0, p.text(""), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH).from(opened).to(slot)
+	p.call("close "+path, unix.SYS_CLOSE).from(opened)
 	a := &unix.MountAttr{Attr_set: attributes}
 	p.call("restrict "+path, unix.SYS_MOUNT_SETATTR, 0, p.text(""), unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, address(p, a), unix.MOUNT_ATTR_SIZE_VER0).from(slot)
 }
 
 // attach mounts a copied tree.
-func (p *program) attach(slot int, path string) {
-	p.call("mount "+path, unix.SYS_MOVE_MOUNT, 0, p.text(""), atCWD, p.text(path), unix.MOVE_MOUNT_F_EMPTY_PATH).from(slot)
+func (p *program) attach(slot int, path string) *op {
+	return p.call("mount "+path, unix.SYS_MOVE_MOUNT, 0, p.text(""), atCWD, p.text(path), unix.MOVE_MOUNT_F_EMPTY_PATH).from(slot)
 }
 
 // setAttributes sets attributes of the mount at a path.
@@ -295,7 +299,7 @@ func (p *program) mask(path string) error {
 	}
 	slot := p.slot()
 	p.copyTree(source, slot, unix.MOUNT_ATTR_RDONLY)
-	p.attach(slot, path)
+	p.attach(slot, path).optional(unix.ENOENT) // it is hidden already
 	p.call("close "+path, unix.SYS_CLOSE).from(slot)
 	return nil
 }

@@ -17,6 +17,9 @@ func New(Options) *Session { return new(Session) }
 // Start returns an error.
 func (*Session) Start(*exec.Cmd, Rules) error { return Probe() }
 
+// Busy returns false.
+func (*Session) Busy() bool { return false }
+
 // Close does nothing.
 func (*Session) Close() {}
 
@@ -24,3 +27,24 @@ func (*Session) Close() {}
 func Probe() error {
 	return &Error{Step: "create namespaces", Err: errors.New("not supported on " + runtime.GOOS + "/" + runtime.GOARCH)}
 }
+
+// Tree is a placeholder on systems without namespaces.
+type Tree struct{}
+
+// NewTree returns a Tree, which does nothing.
+func NewTree(func(string) bool, func() bool, func() (string, error)) *Tree { return new(Tree) }
+
+// Begin does nothing.
+func (*Tree) Begin([]string) []string { return nil }
+
+// End does nothing.
+func (*Tree) End() ([]string, error) { return nil, nil }
+
+// Cancel does nothing.
+func (*Tree) Cancel() {}
+
+// Pause does nothing.
+func (*Tree) Pause() (adopt func()) { return func() {} }
+
+// Close does nothing.
+func (*Tree) Close() {}

@@ -60,6 +60,18 @@ func (s *Session) start(cmd *exec.Cmd, r Rules) error {
 	return err
 }
 
+// Busy reports whether processes run that ended commands have left behind.
+func (s *Session) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keeper == nil {
+		return false
+	}
+	pid := strconv.Itoa(s.keeper.cmd.Process.Pid) // the parent of processes whose own one has ended
+	children, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
+	return err != nil || len(children) > 0
+}
+
 // Close ends every process of the Session and waits for them.
 func (s *Session) Close() { s.end() }
 

@@ -1,0 +1,281 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tree knows the protected names in the writable directories of a session, and moves away those
+// that confined commands create. It is safe for concurrent use.
+//
+// A scan costs one system call per directory: only directories that have changed are read again.
+// Protected directories are not searched.
+type Tree struct {
+	isProtected func(path string) bool
+	alive       func() bool // whether processes of ended commands still run
+	recovery    func() (string, error)
+
+	mu      sync.Mutex
+	roots   map[string]*directory
+	known   map[string]identity
+	active  int      // commands between Begin and End
+	shared  bool     // confined processes may have run since the last scan
+	keeping bool     // the scan keeps what is new
+	removed []string // not reported yet
+	err     error    // why a path was not removed; not reported yet
+}
+
+// identity is a file, independent of its path.
+type identity struct{ dev, ino uint64 }
+
+// directory is the content of a directory when it was read.
+type directory struct {
+	id      identity
+	changed unix.Timespec // the time of its last change
+	again   bool          // it may have changed since within the resolution of that time
+	dirs    map[string]*directory
+	names   map[string]identity // its protected entries
+}
+
+// NewTree returns a Tree of protected paths as isProtected reports them. alive reports whether
+// processes of ended commands still run. recovery returns the directory to which created paths are
+// moved, and creates it; commands must not be able to write in it.
+func NewTree(isProtected func(path string) bool, alive func() bool, recovery func() (string, error)) *Tree {
+	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity)}
+}
+
+// Begin returns the protected paths that exist in the directories, before a command that may write
+// in them. Paths that have appeared since the last call belong to the user, unless a confined
+// process has been running in the meantime: then they are moved away, and the next End reports
+// them.
+func (t *Tree) Begin(dirs []string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, dir := range dirs {
+		if t.roots[dir] == nil {
+			t.roots[dir] = new(directory) // not read before, so all in it is the user's
+			t.keeping = true
+			t.scan(dir)
+		}
+	}
+	t.settle(!t.shared)
+	t.active++
+	t.shared = true
+	return slices.Sorted(maps.Keys(t.known))
+}
+
+// End moves away the protected paths that have appeared since Begin, and returns them and those
+// that Begin moved. It is called once for each Begin, when the command has ended. If a path could
+// not be moved, it is reported, and the error is the reason.
+func (t *Tree) End() ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.active--
+	t.settle(false)
+	removed, err := t.removed, t.err
+	t.removed, t.err = nil, nil
+	slices.Sort(removed)
+	return slices.Compact(removed), err
+}
+
+// Cancel ends what Begin began if the command was not started.
+func (t *Tree) Cancel() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.active--
+}
+
+// Pause moves away the protected paths that confined processes have created, before an unconfined
+// command that may create some. The next End reports them. adopt is called after the command and
+// keeps what has appeared in the meantime.
+func (t *Tree) Pause() (adopt func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.shared {
+		return func() {} // the next Begin keeps what it finds
+	}
+	t.settle(false)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.settle(true)
+	}
+}
+
+// Close moves away the protected paths that confined processes have created since the last scan.
+// No process runs any more.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settle(!t.shared)
+}
+
+// settle scans all directories, and keeps or moves away what is new. A process that ends during the
+// scan may have created names in directories that were scanned before.
+func (t *Tree) settle(keep bool) {
+	t.shared, t.keeping = t.active > 0 || t.alive(), keep
+	for _, root := range slices.Sorted(maps.Keys(t.roots)) {
+		t.scan(root)
+	}
+}
+
+func (t *Tree) scan(root string) {
+	found := make(map[string]identity)
+	if d := t.visit(root, t.roots[root], found); d != nil {
+		t.roots[root] = d
+	}
+	before := make(map[identity]bool) // a known path may have moved with its parent
+	for _, id := range t.known {
+		before[id] = true
+	}
+	for path := range t.known {
+		if _, ok := found[path]; !ok && Below(root, path) {
+			delete(t.known, path)
+		}
+	}
+	for path, id := range found {
+		if known, ok := t.known[path]; t.keeping || ok && known == id || before[id] {
+			t.known[path] = id
+			continue
+		}
+		t.removed = append(t.removed, path)
+		if err := t.remove(root, path); err != nil {
+			t.err = errors.Join(t.err, err)
+		}
+		delete(t.known, path)
+	}
+}
+
+// visit returns the current content of a directory, given the earlier one, and adds the protected
+// paths in it to found. It returns nil if it is no directory.
+func (t *Tree) visit(path string, d *directory, found map[string]identity) *directory {
+	var stat unix.Stat_t
+	begun := time.Now()
+	if err := unix.Lstat(path, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil
+	}
+	id := identity{stat.Dev, stat.Ino}
+	if d == nil || d.again || d.id != id || d.changed != stat.Ctim {
+		d = t.read(path, d)
+		d.id, d.changed, d.again = id, stat.Ctim, recent(stat.Ctim, begun)
+	}
+	for name, id := range d.names {
+		found[path+"/"+name] = id
+	}
+	for name, sub := range d.dirs {
+		if sub = t.visit(path+"/"+name, sub, found); sub != nil {
+			d.dirs[name] = sub
+		} else {
+			delete(d.dirs, name)
+		}
+	}
+	return d
+}
+
+// recent reports whether a file that changed at a time could change again without a later time,
+// because file systems store times with a resolution of a tick or of seconds.
+func recent(changed unix.Timespec, now time.Time) bool {
+	const tick, seconds = 50 * time.Millisecond, 2100 * time.Millisecond
+	resolution := tick
+	if changed.Nsec == 0 {
+		resolution = seconds
+	}
+	return now.Sub(time.Unix(changed.Sec, changed.Nsec)) < resolution
+}
+
+// read reads a directory. It keeps what is known of its directories.
+func (t *Tree) read(path string, before *directory) *directory {
+	d := &directory{dirs: make(map[string]*directory), names: make(map[string]identity)}
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrPermission) && !t.keeping {
+		entries, err = readClosed(path)
+	}
+	if err != nil && before != nil && before.dirs != nil {
+		return before // unreadable now; what was known is still protected
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if t.isProtected(path + "/" + name) {
+			var stat unix.Stat_t
+			if unix.Lstat(path+"/"+name, &stat) == nil {
+				d.names[name] = identity{stat.Dev, stat.Ino}
+			}
+		} else if e.IsDir() {
+			d.dirs[name] = nil
+			if before != nil {
+				d.dirs[name] = before.dirs[name]
+			}
+		}
+	}
+	return d
+}
+
+// remove moves a path in root to the recovery directory. It follows no links, because a process may
+// still be changing the directories.
+func (t *Tree) remove(root, path string) error {
+	fail := func(err error) error { return &Error{Step: "remove " + path, Err: err} }
+	recovery, err := t.recovery()
+	if err != nil {
+		return fail(err)
+	}
+	parent, err := unix.Openat2(unix.AT_FDCWD, filepath.Dir(path), &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return fail(err)
+	}
+	defer unix.Close(parent) //nolint:errcheck // nothing was written
+	base := filepath.Base(path)
+	rest, _ := filepath.Rel(root, path)
+	into, err := os.MkdirTemp(recovery, time.Now().Format("20060102T150405-"))
+	if err != nil {
+		return fail(err)
+	}
+	target := filepath.Join(into, rest)
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return fail(err)
+	}
+	if fd, err := openPath(parent, base); err == nil {
+		_ = os.Chmod(procPath(fd), 0o700) //nolint:gosec // moving a directory requires that
+		_ = unix.Close(fd)
+	}
+	err = unix.Renameat(parent, base, unix.AT_FDCWD, target)
+	if errors.Is(err, unix.EXDEV) {
+		err = moveTree(parent, base, target)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// readClosed reads a directory that a command has made unreadable.
+func readClosed(path string) ([]os.DirEntry, error) {
+	fd, err := openPath(unix.AT_FDCWD, path)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	info, err := os.Stat(procPath(fd))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(procPath(fd), info.Mode().Perm()|0o700); err != nil {
+		return nil, err
+	}
+	defer os.Chmod(procPath(fd), info.Mode().Perm()) //nolint:errcheck // it stays readable
+	return os.ReadDir(procPath(fd))
+}
+
+// openPath opens a directory, but not a link to one.
+func openPath(parent int, path string) (int, error) {
+	return unix.Openat(parent, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
