@@ -58,7 +58,9 @@ func TestConfinePerCommand(t *testing.T) {
 // moved away and reported. Other commands and the user may create them.
 func TestProtected(t *testing.T) {
 	s, ws, _ := inNamespaces(t, func(c *process.Confinement) {
-		c.IsProtected = func(path string) bool { return filepath.Base(path) == ".git" || strings.HasPrefix(filepath.Base(path), ".env") }
+		c.IsProtected = func(path string) bool {
+			return filepath.Base(path) == ".git" || strings.HasPrefix(filepath.Base(path), ".env")
+		}
 	})
 	run := func(how process.Confine, line string) process.Result {
 		t.Helper()
