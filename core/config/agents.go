@@ -32,20 +32,11 @@ type Agents struct {
 	// Remote creates the service that calls agents at other servers, as
 	// core/standard does, from this Config's bus and the variables of its
 	// environment. The Config closes the service. nil: no remote agents.
-	Remote func(b *bus.MessageBus, v Variables) RemoteAgents
+	Remote func(b *bus.MessageBus, v Variables) subagent.RemoteAgents
 	Depth  int // how many levels of agents may call each other; 0: 1, so that an agent cannot call another
 	// CheckModel validates the model name of a definition. An agent with an
 	// invalid name runs on its caller's model. nil: names are not validated.
 	CheckModel func(name string) error
-}
-
-// RemoteAgents creates the tools of remote agents. *a2a.Service implements it.
-type RemoteAgents interface {
-	// Tool creates the tool of one Config. conversation returns the ID of the
-	// conversation that a call belongs to; the agent does not remember other
-	// conversations. nil: there is only one conversation.
-	Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error)
-	Close() error
 }
 
 // loadAgents creates the service for remote agents, and reads the definitions.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
 	"github.com/fettle-dev/fettle/core/config/internal/servers"
-	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/escape"
@@ -136,23 +135,6 @@ const planFolders = "plan-folders"
 // all layouts, relative to the target directory.
 func PlanDirs() []string {
 	return []string{path.Join(layout.Fettle().Dir, plansFolder), path.Join(layout.Gemini().Dir, plansFolder)}
-}
-
-// CheckExcludedTool reports that an entry of a list of excluded tools denies more
-// than it states, because the commands in its brackets cannot be parsed. It
-// returns nil for other entries. The error has code invalid_config.
-func CheckExcludedTool(text string) error { return toolrules.CheckExcluded(text) }
-
-// CheckExtensionRules returns the problems in the rules of an extension, as a
-// session reads them. Paths are absolute.
-func CheckExtensionRules(ctx context.Context, e extensions.Extension) []fault.Problem {
-	return contributions.CheckRules(ctx, e)
-}
-
-// CheckExtensionHooks returns the problems in the hooks of an extension, as a
-// session reads them. Paths are absolute, and lines are those of the user's file.
-func CheckExtensionHooks(e extensions.Extension) []fault.Problem {
-	return contributions.CheckHooks(e)
 }
 
 // brought returns the current contributions of the session's active extensions.

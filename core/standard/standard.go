@@ -3,6 +3,7 @@
 package standard
 
 import (
+	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/internal/a2a"
@@ -18,7 +19,7 @@ func Parameters(p config.Parameters) config.Parameters {
 	}
 	if p.Agents.Remote == nil {
 		log := p.Environment.Logger
-		p.Agents.Remote = func(b *bus.MessageBus, v config.Variables) config.RemoteAgents {
+		p.Agents.Remote = func(b *bus.MessageBus, v config.Variables) subagent.RemoteAgents {
 			return a2a.New(a2a.Options{Getenv: withoutProject(v), Run: run, Bus: b, Logger: log})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/extensioncheck"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -25,7 +26,7 @@ import (
 
 func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	var all []fault.Problem
-	for _, p := range config.CheckExtensionHooks(e) {
+	for _, p := range extensioncheck.Hooks(e) {
 		all = append(all, found(p.Path, p.Line, p.Message, "", true))
 	}
 	return all, nil
@@ -62,7 +63,7 @@ func checkAgents(ctx context.Context, e extensions.Extension) ([]fault.Problem, 
 }
 
 func checkPolicies(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
-	return partsChecked(ctx, config.CheckExtensionRules(ctx, e))
+	return partsChecked(ctx, extensioncheck.Rules(ctx, e))
 }
 
 func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
@@ -97,7 +98,7 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 func checkExcluded(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	var all []fault.Problem
 	for _, entry := range e.ExcludedTools {
-		if err := config.CheckExcludedTool(entry); err != nil {
+		if err := extensioncheck.ExcludedTool(entry); err != nil {
 			all = append(all, found(e.Manifest, 0, fault.As(err).Message, fault.As(err).Remedy, true))
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
-	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/extensioncheck"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/extensionstore"
@@ -55,7 +55,7 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 					return err
 				}
 				if on {
-					for _, f := range config.CheckExtensionRules(cmd.Context(), e) {
+					for _, f := range extensioncheck.Rules(cmd.Context(), e) {
 						if f.Severity == fault.SeverityError {
 							p.PrintError(errors.New(f.String()))
 						}

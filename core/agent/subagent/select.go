@@ -98,6 +98,15 @@ func matches(entry string, s tools.Spec) bool {
 		entry == "mcp_"+server+"_"+tool || entry == tools.QualifiedName(server, tool)
 }
 
+// RemoteAgents creates the tools of remote agents. *a2a.Service implements it.
+type RemoteAgents interface {
+	// Tool creates the tool of one Config. conversation returns the ID of the
+	// conversation that a call belongs to; the agent does not remember other
+	// conversations. nil: there is only one conversation.
+	Tool(d Definition, conversation func() string) (AgentTool, error)
+	Close() error
+}
+
 // AgentTool is a tool that is an agent, local or remote.
 type AgentTool interface {
 	tools.DeclarativeTool
