@@ -238,14 +238,14 @@ func TestProviderThatRecovers(t *testing.T) {
 				key := strings.TrimSpace(format.env("")[strings.ToUpper(format.name)+"_API_KEY"])
 				_, _ = io.WriteString(w, format.fail(status, kind, "not now, "+key))
 			}
-			server := serveModel(t, format, func(n int, _ heard, w http.ResponseWriter) *spoken {
+			server := serveModel(t, format, func(n int, _ wireRequest, w http.ResponseWriter) *wireReply {
 				switch n {
 				case 0:
 					fail(w, http.StatusTooManyRequests, "RESOURCE_EXHAUSTED")
 				case 1:
 					fail(w, http.StatusInternalServerError, "INTERNAL")
 				default:
-					return &spoken{text: "I am well."}
+					return &wireReply{text: "I am well."}
 				}
 				return nil
 			})
@@ -268,11 +268,11 @@ func TestStreamCutAtEachByte(t *testing.T) {
 	t.Parallel()
 	for _, format := range wireFormats {
 		t.Run(format.name, func(t *testing.T) {
-			whole := format.speak(spoken{thought: "hm", text: "I write.", calls: []wireCall{{"call_1", "write_file", `{"file_path":"new.txt","content":"new\n"}`}}})
+			whole := format.speak(wireReply{thought: "hm", text: "I write.", calls: []wireCall{{"call_1", "write_file", `{"file_path":"new.txt","content":"new\n"}`}}})
 			cut, attempts := 0, 0
-			server := serveModel(t, format, func(_ int, h heard, w http.ResponseWriter) *spoken {
+			server := serveModel(t, format, func(_ int, h wireRequest, w http.ResponseWriter) *wireReply {
 				if len(h.last().answers) > 0 || strings.Contains(h.last().text, "well?") {
-					return &spoken{text: "I am well."}
+					return &wireReply{text: "I am well."}
 				}
 				w.Header().Set("Content-Type", "text/event-stream")
 				if attempts++; attempts > 1 {

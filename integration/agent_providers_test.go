@@ -31,16 +31,16 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 					"file_path": "f.txt", "unified_diff": "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n", "base_content_sha256": shaIn(t, text),
 				})}
 			}
-			server := serveModel(t, format, func(n int, h heard, w http.ResponseWriter) *spoken {
+			server := serveModel(t, format, func(n int, h wireRequest, w http.ResponseWriter) *wireReply {
 				switch last := h.last(); n {
 				case 0:
 					s.Write("f.txt", outside) // another program saves it before the model answers
-					return &spoken{thought: "I must not tell.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text), {"call_2", "glob", `{"pattern":"*.txt"}`}}}
+					return &wireReply{thought: "I must not tell.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text), {"call_2", "glob", `{"pattern":"*.txt"}`}}}
 				case 1:
 					require.Contains(t, last.answers[0].failure, "file_changed_since_read")
-					return &spoken{thought: "Again then.", text: "Another program was faster.", calls: []wireCall{patch("call_3", last.answers[0].output)}}
+					return &wireReply{thought: "Again then.", text: "Another program was faster.", calls: []wireCall{patch("call_3", last.answers[0].output)}}
 				default:
-					return &spoken{thought: "Well.", text: "Done."}
+					return &wireReply{thought: "Well.", text: "Done."}
 				}
 			})
 			s = configtest.New(t, server.talkingTo)
@@ -77,7 +77,7 @@ func shaIn(t *testing.T, text string) string {
 
 // requirePaired checks that each call has its response in the next turn, in the same
 // order.
-func requirePaired(t *testing.T, turns []heardTurn) {
+func requirePaired(t *testing.T, turns []wireTurn) {
 	t.Helper()
 	var open []wireCall
 	for i, turn := range turns {
@@ -91,7 +91,7 @@ func requirePaired(t *testing.T, turns []heardTurn) {
 	require.Empty(t, open)
 }
 
-func callIDs(turns []heardTurn) (ids []string) {
+func callIDs(turns []wireTurn) (ids []string) {
 	for _, turn := range turns {
 		for _, c := range turn.calls {
 			ids = append(ids, c.id)
@@ -102,7 +102,7 @@ func callIDs(turns []heardTurn) (ids []string) {
 
 // requireThoughts checks the thoughts in the next request: each provider receives its
 // own signatures unchanged, and providers without signatures receive none.
-func requireThoughts(t *testing.T, provider string, h heard) {
+func requireThoughts(t *testing.T, provider string, h wireRequest) {
 	t.Helper()
 	for _, turn := range h.turns {
 		require.NotContains(t, turn.text, "must not tell")
@@ -181,7 +181,7 @@ func requireKeywords(t *testing.T, where string, schema map[string]any) {
 }
 
 // transcriptOf formats a conversation as text.
-func transcriptOf(turns []heardTurn, answer string) string {
+func transcriptOf(turns []wireTurn, answer string) string {
 	var b strings.Builder
 	for _, turn := range turns {
 		who := "user"

@@ -120,7 +120,7 @@ func TestProjectNeverReceivesTheUsersKey(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hello := func(int, heard, http.ResponseWriter) *spoken { return &spoken{text: "Hello."} }
+			hello := func(int, wireRequest, http.ResponseWriter) *wireReply { return &wireReply{text: "Hello."} }
 			good, evil := serveModel(t, openaiFormat, hello), serveModel(t, openaiFormat, hello)
 			away := &leaving{}
 			s := configtest.New(t, func(p *config.Parameters) {

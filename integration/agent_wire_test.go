@@ -19,18 +19,18 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// heard is a request as decoded by a provider's server, in a neutral form.
-type heard struct {
+// wireRequest is a request as decoded by a provider's server, in a neutral form.
+type wireRequest struct {
 	path    string
 	header  http.Header
 	system  string
-	turns   []heardTurn
+	turns   []wireTurn
 	tools   []heardTool
 	signed  []string // signatures of thoughts that were returned
 	thought []string // thoughts that were returned as text
 }
 
-type heardTurn struct {
+type wireTurn struct {
 	model   bool
 	text    string
 	calls   []wireCall
@@ -48,10 +48,10 @@ type wireCall struct{ id, name, args string }
 type wireAnswer struct{ id, output, failure string }
 
 // last returns the user's newest turn.
-func (h heard) last() heardTurn { return h.turns[len(h.turns)-1] }
+func (h wireRequest) last() wireTurn { return h.turns[len(h.turns)-1] }
 
-// spoken is a model response.
-type spoken struct {
+// wireReply is a model response.
+type wireReply struct {
 	thought, text string
 	calls         []wireCall
 }
@@ -60,8 +60,8 @@ type spoken struct {
 type wireFormat struct {
 	name  string                                     // of the provider
 	env   func(url string) map[string]string         // variables with the address of the server
-	hear  func(t *testing.T, raw []byte) heard       // decodes a request
-	speak func(s spoken) string                      // encodes a response as a stream
+	hear  func(t *testing.T, raw []byte) wireRequest // decodes a request
+	speak func(s wireReply) string                   // encodes a response as a stream
 	fail  func(status int, kind, text string) string // encodes a failure
 }
 
@@ -74,14 +74,14 @@ type speaker struct {
 	format wireFormat
 	// answer returns the response to request n, 0-based, or writes it and returns
 	// nil.
-	answer func(n int, h heard, w http.ResponseWriter) *spoken
+	answer func(n int, h wireRequest, w http.ResponseWriter) *wireReply
 
-	mu    sync.Mutex
-	heard []heard
-	url   string
+	mu          sync.Mutex
+	wireRequest []wireRequest
+	url         string
 }
 
-func serveModel(t *testing.T, f wireFormat, answer func(n int, h heard, w http.ResponseWriter) *spoken) *speaker {
+func serveModel(t *testing.T, f wireFormat, answer func(n int, h wireRequest, w http.ResponseWriter) *wireReply) *speaker {
 	t.Helper()
 	s := &speaker{t: t, format: f, answer: answer}
 	server := httptest.NewServer(s)
@@ -98,8 +98,8 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := s.format.hear(s.t, raw)
 	h.path, h.header = r.URL.Path, r.Header.Clone()
 	s.mu.Lock()
-	n := len(s.heard)
-	s.heard = append(s.heard, h)
+	n := len(s.wireRequest)
+	s.wireRequest = append(s.wireRequest, h)
 	s.mu.Unlock()
 	if reply := s.answer(n, h, w); reply != nil {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -108,10 +108,10 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // requests returns the requests so far.
-func (s *speaker) requests() []heard {
+func (s *speaker) requests() []wireRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]heard(nil), s.heard...)
+	return append([]wireRequest(nil), s.wireRequest...)
 }
 
 // soon retries without long waits.
@@ -166,7 +166,7 @@ var geminiFormat = wireFormat{
 	env: func(url string) map[string]string {
 		return map[string]string{"GEMINI_API_KEY": "gemini-key-0123456789", "GOOGLE_GEMINI_BASE_URL": url}
 	},
-	hear: func(t *testing.T, raw []byte) heard {
+	hear: func(t *testing.T, raw []byte) wireRequest {
 		type part struct {
 			Text             string
 			Thought          bool
@@ -194,13 +194,13 @@ var geminiFormat = wireFormat{
 			}
 		}
 		require.NoError(t, json.Unmarshal(raw, &body))
-		h := heard{}
+		h := wireRequest{}
 		for _, p := range body.SystemInstruction.Parts {
 			h.system += p.Text
 		}
 		for _, c := range body.Contents {
 			require.Contains(t, []string{"user", "model"}, c.Role)
-			turn := heardTurn{model: c.Role == "model"}
+			turn := wireTurn{model: c.Role == "model"}
 			for _, p := range c.Parts {
 				if p.ThoughtSignature != "" {
 					h.signed = append(h.signed, p.ThoughtSignature)
@@ -225,7 +225,7 @@ var geminiFormat = wireFormat{
 		}
 		return h
 	},
-	speak: func(s spoken) string {
+	speak: func(s wireReply) string {
 		chunk := func(finish string, parts ...any) string {
 			c := map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": parts}}
 			if finish != "" {
@@ -265,7 +265,7 @@ var openaiFormat = wireFormat{
 	env: func(url string) map[string]string {
 		return map[string]string{"OPENAI_API_KEY": "openai-key-0123456789", "OPENAI_BASE_URL": url + "/v1"}
 	},
-	hear: func(t *testing.T, raw []byte) heard {
+	hear: func(t *testing.T, raw []byte) wireRequest {
 		var body struct {
 			Messages []struct {
 				Role, Content    string
@@ -285,7 +285,7 @@ var openaiFormat = wireFormat{
 			}
 		}
 		require.NoError(t, json.Unmarshal(raw, &body))
-		h := heard{}
+		h := wireRequest{}
 		for _, m := range body.Messages {
 			if m.ReasoningContent != "" {
 				h.thought = append(h.thought, m.ReasoningContent)
@@ -294,7 +294,7 @@ var openaiFormat = wireFormat{
 			case "system":
 				h.system += m.Content
 			case "assistant":
-				turn := heardTurn{model: true, text: m.Content}
+				turn := wireTurn{model: true, text: m.Content}
 				for _, c := range m.ToolCalls {
 					require.Equal(t, "function", c.Type)
 					turn.calls = append(turn.calls, wireCall{c.ID, c.Function.Name, c.Function.Arguments})
@@ -302,12 +302,12 @@ var openaiFormat = wireFormat{
 				h.turns = append(h.turns, turn)
 			case "tool":
 				if n := len(h.turns); n == 0 || h.turns[n-1].model {
-					h.turns = append(h.turns, heardTurn{})
+					h.turns = append(h.turns, wireTurn{})
 				}
 				turn := &h.turns[len(h.turns)-1]
 				turn.answers = append(turn.answers, outputOf(t, m.ToolCallID, m.Content))
 			case "user":
-				h.turns = append(h.turns, heardTurn{text: m.Content})
+				h.turns = append(h.turns, wireTurn{text: m.Content})
 			default:
 				t.Errorf("a message of role %q", m.Role)
 			}
@@ -318,7 +318,7 @@ var openaiFormat = wireFormat{
 		}
 		return h
 	},
-	speak: func(s spoken) string {
+	speak: func(s wireReply) string {
 		chunk := func(delta any, finish any) string {
 			return mustJSON(map[string]any{"id": "c", "object": "chat.completion.chunk", "model": "test-model",
 				"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}})
@@ -354,7 +354,7 @@ var anthropicFormat = wireFormat{
 		return map[string]string{"ANTHROPIC_API_KEY": "anthropic-key-0123456789", "ANTHROPIC_BASE_URL": url}
 	},
 	hear: hearAnthropic,
-	speak: func(s spoken) string {
+	speak: func(s wireReply) string {
 		data := []string{`{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"test-model","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`}
 		index := 0
 		block := func(start any, deltas ...any) {
@@ -397,7 +397,7 @@ var anthropicFormat = wireFormat{
 // topType finds the type of an event; other keys may precede it.
 var topType = regexp.MustCompile(`"type":"((?:message|content_block)_[a-z]+)"`)
 
-func hearAnthropic(t *testing.T, raw []byte) heard {
+func hearAnthropic(t *testing.T, raw []byte) wireRequest {
 	type block struct {
 		Type, Text, ID, Name, Thinking, Signature string
 		Input                                     json.RawMessage
@@ -419,13 +419,13 @@ func hearAnthropic(t *testing.T, raw []byte) heard {
 	}
 	require.NoError(t, json.Unmarshal(raw, &body))
 	require.Positive(t, body.MaxTokens, "the API demands it")
-	h := heard{}
+	h := wireRequest{}
 	for _, b := range body.System {
 		h.system += b.Text
 	}
 	for _, m := range body.Messages {
 		require.Contains(t, []string{"user", "assistant"}, m.Role)
-		turn := heardTurn{model: m.Role == "assistant"}
+		turn := wireTurn{model: m.Role == "assistant"}
 		for _, b := range m.Content {
 			switch b.Type {
 			case "text":

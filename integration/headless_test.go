@@ -111,19 +111,19 @@ func TestHeadlessAtEachProvider(t *testing.T) {
 					"file_path": "f.txt", "unified_diff": "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n", "base_content_sha256": shaIn(t, text),
 				})}
 			}
-			server := serveModel(t, format, func(n int, r heard, w http.ResponseWriter) *spoken {
+			server := serveModel(t, format, func(n int, r wireRequest, w http.ResponseWriter) *wireReply {
 				switch last := r.last(); n {
 				case 0:
 					h.write("f.txt", outside) // another program saves it before the model answers
-					return &spoken{thought: "Hm.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text)}}
+					return &wireReply{thought: "Hm.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text)}}
 				case 1:
 					require.Contains(t, last.answers[0].failure, "file_changed_since_read")
-					return &spoken{text: "Another program was faster.", calls: []wireCall{patch("call_2", last.answers[0].output)}}
+					return &wireReply{text: "Another program was faster.", calls: []wireCall{patch("call_2", last.answers[0].output)}}
 				case 2:
-					return &spoken{thought: "Well.", text: "Done."}
+					return &wireReply{thought: "Well.", text: "Done."}
 				default:
 					require.Contains(t, fmt.Sprint(r.turns), "Another program was faster.", "the request has the history")
-					return &spoken{text: "As I said."}
+					return &wireReply{text: "As I said."}
 				}
 			})
 			vars := format.env(server.url)
@@ -191,7 +191,7 @@ func TestHeadlessProviderFails(t *testing.T) {
 	const key = "sk-0123456789-very-secret"
 	for _, format := range wireFormats {
 		t.Run(format.name, func(t *testing.T) {
-			server := serveModel(t, format, func(_ int, _ heard, w http.ResponseWriter) *spoken {
+			server := serveModel(t, format, func(_ int, _ wireRequest, w http.ResponseWriter) *wireReply {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
 				_, _ = w.Write([]byte(format.fail(http.StatusUnauthorized, "authentication_error", "the key "+key+" is wrong")))
@@ -228,16 +228,16 @@ func TestHeadlessInterrupted(t *testing.T) {
 		t.Run(output, func(t *testing.T) {
 			asked, release := make(chan struct{}), make(chan struct{})
 			defer close(release)
-			server := serveModel(t, openaiFormat, func(n int, _ heard, _ http.ResponseWriter) *spoken {
+			server := serveModel(t, openaiFormat, func(n int, _ wireRequest, _ http.ResponseWriter) *wireReply {
 				switch n {
 				case 0:
-					return &spoken{text: "I look.", calls: []wireCall{{"call_1", "read_file", `{"file_path":"f.txt"}`}}}
+					return &wireReply{text: "I look.", calls: []wireCall{{"call_1", "read_file", `{"file_path":"f.txt"}`}}}
 				case 1:
 					close(asked)
 					<-release
 					return nil
 				}
-				return &spoken{text: "Here I am again."}
+				return &wireReply{text: "Here I am again."}
 			})
 			h := newHeadless(t, openaiFormat.env(server.url))
 			h.write("f.txt", "one\n")
@@ -292,13 +292,13 @@ func TestHeadlessInterruptedAtOnce(t *testing.T) {
 	}
 	asked, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
-	server := serveModel(t, openaiFormat, func(n int, _ heard, _ http.ResponseWriter) *spoken {
+	server := serveModel(t, openaiFormat, func(n int, _ wireRequest, _ http.ResponseWriter) *wireReply {
 		if n == 0 {
 			close(asked)
 			<-release
 			return nil
 		}
-		return &spoken{text: "Here I am."}
+		return &wireReply{text: "Here I am."}
 	})
 	h := newHeadless(t, openaiFormat.env(server.url))
 	cmd := h.command("-m", "openai:test-model", "--session-id", "cut", "-p", "Think long.")
@@ -381,11 +381,11 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 		t.Skip("Windows reports a closed pipe differently")
 	}
 	gone := make(chan struct{})
-	server := serveModel(t, openaiFormat, func(n int, _ heard, _ http.ResponseWriter) *spoken {
+	server := serveModel(t, openaiFormat, func(n int, _ wireRequest, _ http.ResponseWriter) *wireReply {
 		if n == 2 {
 			<-gone
 		}
-		return &spoken{text: "More.", calls: []wireCall{{fmt.Sprint("call_", n), "read_file", fmt.Sprintf(`{"file_path":"f%d.txt"}`, n)}}}
+		return &wireReply{text: "More.", calls: []wireCall{{fmt.Sprint("call_", n), "read_file", fmt.Sprintf(`{"file_path":"f%d.txt"}`, n)}}}
 	})
 	h := newHeadless(t, openaiFormat.env(server.url))
 	var errs bytes.Buffer

@@ -57,7 +57,7 @@ func runMCPClient(args []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c := &dialogue{in: in, out: bufio.NewReader(out), process: cmd.Process, heard: map[string]bool{}}
+	c := &dialogue{in: in, out: bufio.NewReader(out), process: cmd.Process, wireRequest: map[string]bool{}}
 	for n, line := range strings.Split(string(script), "\n") {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -87,16 +87,16 @@ type dialogue struct {
 	out     *bufio.Reader
 	process *os.Process
 
-	elicits   bool
-	greeted   bool
-	signalled bool
-	answer    map[string]any
-	sha       string
-	last      int // id of the last request
-	asked     []any
-	progress  int
-	heard     map[string]bool // methods
-	noise     []string
+	elicits     bool
+	greeted     bool
+	signalled   bool
+	answer      map[string]any
+	sha         string
+	last        int // id of the last request
+	asked       []any
+	progress    int
+	wireRequest map[string]bool // methods
+	noise       []string
 }
 
 type rpcMessage struct {
@@ -236,7 +236,7 @@ func (c *dialogue) remember(result json.RawMessage) *fileState {
 
 // await waits for a notification.
 func (c *dialogue) await(method string) error {
-	for !c.heard[method] {
+	for !c.wireRequest[method] {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
 			return fmt.Errorf("the server ended before it sent %s: %w", method, err)
@@ -255,7 +255,7 @@ func (c *dialogue) message(line []byte) (rpcMessage, error) {
 		c.noise = append(c.noise, strings.TrimSpace(string(line)))
 		return rpcMessage{}, nil
 	}
-	c.heard[m.Method] = true
+	c.wireRequest[m.Method] = true
 	switch m.Method {
 	case "notifications/progress":
 		c.progress++

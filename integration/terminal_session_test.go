@@ -15,7 +15,7 @@ const asks = "[n]o\n"
 // session is left and resumed.
 func TestTerminalSession(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTerminal(t)
 	d.write("../edit", "#!/bin/sh\nsed -i 's/THREE/Three, as I like it/' \"$1\"\n")
 	d.env = append(d.env, "VISUAL="+d.home+"/edit")
 	d.write("f.txt", "one\ntwo\nthree\n")
@@ -87,7 +87,7 @@ func TestTerminalSession(t *testing.T) {
 // is closed during a turn: the session survives and can be resumed.
 func TestTerminalDisturbed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTerminal(t)
 	d.write("f.txt", "one\ntwo\nthree\n")
 	d.write("../turns.json", `{"turns": [
 		{"text": "I write it.", "calls": [{"tool": "write_file", "args": {"file_path": "new.txt", "content": "a line that is too long for a terminal that somebody has made as narrow as this one will be made\nshort\n"}}]},
@@ -130,7 +130,7 @@ func TestTerminalDisturbed(t *testing.T) {
 // Line mode: the same session, without an escape sequence.
 func TestTerminalLines(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTerminal(t)
 	d.write("f.txt", "one\ntwo\nthree\n")
 	d.write("../turns.json", `{"turns": [
 		{"text": "I run it.", "calls": [{"tool": "run_shell_command", "args": {"command": "echo printed"}}]},

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// desk is a tmux terminal of 80 columns and 24 lines, with a home, a project in it
+// terminalHost is a tmux terminal of 80 columns and 24 lines, with a home, a project in it
 // and only the given variables. It is removed with the test.
-type desk struct {
+type terminalHost struct {
 	t       *testing.T
 	root    string // of constant length, because it appears on the screen
 	home    string
@@ -32,8 +32,8 @@ type desk struct {
 // screenWait is the maximum time for a text to appear.
 const screenWait = 30 * time.Second
 
-// newDesk skips the test if tmux is not installed.
-func newDesk(t *testing.T, vars ...string) *desk {
+// newTerminal skips the test if tmux is not installed.
+func newTerminal(t *testing.T, vars ...string) *terminalHost {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the screens were recorded on Linux")
@@ -43,7 +43,7 @@ func newDesk(t *testing.T, vars ...string) *desk {
 	}
 	var name [4]byte
 	_, _ = rand.Read(name[:]) // never fails
-	d := &desk{t: t, root: "/tmp/fettle-" + hex.EncodeToString(name[:])}
+	d := &terminalHost{t: t, root: "/tmp/fettle-" + hex.EncodeToString(name[:])}
 	d.home, d.project, d.socket = d.root, d.root+"/project", d.root+"/tmux"
 	require.NoError(t, os.MkdirAll(d.project, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(d.root) })
@@ -54,29 +54,29 @@ func newDesk(t *testing.T, vars ...string) *desk {
 	return d
 }
 
-func (d *desk) write(name, text string) {
+func (d *terminalHost) write(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.project, name)
 	require.NoError(d.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(d.t, os.WriteFile(path, []byte(text), 0o755))
 }
 
-func (d *desk) read(name string) string {
+func (d *terminalHost) read(name string) string {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.project, name))
 	require.NoError(d.t, err)
 	return string(data)
 }
 
-// tmux runs a tmux command at this desk.
-func (d *desk) tmux(args ...string) (string, error) {
+// tmux runs a tmux command at this terminal.
+func (d *terminalHost) tmux(args ...string) (string, error) {
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", d.socket, "-f", "/dev/null"}, args...)...)
 	cmd.Env = d.env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-func (d *desk) mustTmux(args ...string) string {
+func (d *terminalHost) mustTmux(args ...string) string {
 	d.t.Helper()
 	out, err := d.tmux(args...)
 	require.NoError(d.t, err, "tmux %s: %s", args, out)
@@ -85,7 +85,7 @@ func (d *desk) mustTmux(args ...string) string {
 
 // run starts a program in a new terminal, in the project. The terminal remains when
 // the program has ended.
-func (d *desk) run(program ...string) *pane {
+func (d *terminalHost) run(program ...string) *pane {
 	d.t.Helper()
 	// The shell stores the program's process id, then its exit code, and keeps the
 	// terminal open.
@@ -98,12 +98,12 @@ func (d *desk) run(program ...string) *pane {
 	}
 	id := d.mustTmux(slices.Concat(start, d.env, []string{"sh", "-c", keep, code}, program)...)
 	d.t.Cleanup(func() { _, _ = d.tmux("kill-server") })
-	return &pane{desk: d, id: strings.TrimSpace(id), code: code}
+	return &pane{terminalHost: d, id: strings.TrimSpace(id), code: code}
 }
 
 // pane is a program in a terminal.
 type pane struct {
-	*desk
+	*terminalHost
 	id   string
 	code string // file with the exit code once the program has ended
 }
@@ -230,7 +230,7 @@ func (p *pane) golden(name string) {
 // The helpers here read, type, resize and close.
 func TestTmux(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTerminal(t)
 	p := d.run("cat")
 	p.types("first; \\ $HOME 漢字")
 	p.press("Enter")
