@@ -32,9 +32,9 @@ func (c FunctionCall) Object() json.RawMessage {
 	return raw
 }
 
-// ValidToolName reports whether every provider accepts name as a tool name: 1 to 64 of a–z, A–Z,
+// validToolName reports whether every provider accepts name as a tool name: 1 to 64 of a–z, A–Z,
 // 0–9, _ and -.
-func ValidToolName(name string) bool { return name != "" && SafeToolName(name) == name }
+func validToolName(name string) bool { return name != "" && SafeToolName(name) == name }
 
 // SafeToolName returns a tool name that every provider accepts in a history, since a model may
 // invent a name and providers allow different ones. It is cut to 64 characters; every other

@@ -118,6 +118,5 @@ func TestToolNames(t *testing.T) {
 	}
 	for in, want := range map[string]string{"read_file": "read_file", "a.b/c": "a_b_c", "": "generic_tool", "Ü": "_", long: long[:64], "mcp-1": "mcp-1"} {
 		require.Equal(t, want, model.SafeToolName(in), in)
-		require.Equal(t, in == want, model.ValidToolName(in), in)
 	}
 }

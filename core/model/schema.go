@@ -31,8 +31,8 @@ const (
 const maxSchemaNodes = 10_000
 
 // AdaptTools returns tools with their schemas converted to a dialect. The error is an [*Error] of
-// kind invalid_request that names the tool. It fails if a name is duplicated or not a
-// [ValidToolName], or if a schema does not describe an object.
+// kind invalid_request that names the tool. It fails if a name is duplicated, if
+// [SafeToolName] would change it, or if a schema does not describe an object.
 func AdaptTools(tools []Tool, d Dialect) ([]Tool, error) {
 	adapted := make([]Tool, 0, len(tools))
 	seen := make(map[string]bool, len(tools))
@@ -40,7 +40,7 @@ func AdaptTools(tools []Tool, d Dialect) ([]Tool, error) {
 		return &Error{Provider: string(d), Kind: InvalidRequest, Message: fmt.Sprintf("the tool %s cannot be declared: %s", quoted(name), why)}
 	}
 	for _, t := range tools {
-		if !ValidToolName(t.Name) {
+		if !validToolName(t.Name) {
 			return nil, refuse(t.Name, "a name has 1 to 64 letters, digits, _ and -")
 		}
 		if seen[t.Name] {

@@ -7,10 +7,6 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Record starts to record the content that a call shows to its conversation. Content counts as shown only after the
-// Recording is committed.
-type Record func(ctx context.Context) (context.Context, Recording)
-
 // Recording holds the content that one call shows until its response is known; *filestate.Recording implements it. A nil
 // Recording is not used.
 type Recording interface {

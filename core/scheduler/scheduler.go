@@ -41,8 +41,9 @@ type Options struct {
 	Executing Executing
 	After     []After // in the order they run
 	// Record records the content that a call shows until its response is known. It is called for each call that runs.
+	// Content counts as shown to the conversation only after the Recording is committed.
 	// nil: none.
-	Record Record
+	Record func(ctx context.Context) (context.Context, Recording)
 	// Asked is called with each question right before it is sent. It must not block, and its panics go to OnDefect.
 	Asked func(ctx context.Context, q bus.ToolConfirmationRequest)
 	// Observe is called for each call at its start, in this order; the returned functions are called at its end in
