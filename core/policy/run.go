@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -82,9 +83,9 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 	if out.Decision != Deny && !out.Previews {
 		out.Run = RunUnconfined
 	}
-	if requested := unconfined(c); requested {
-		if out.Decision == Allow && !wants.explicit {
-			out = asksToLeave(out)
+	if requested, reason := unconfined(c); requested {
+		if out.Decision == AskUser || out.Decision == Allow && !wants.explicit {
+			out = asksToLeave(out, reason)
 		}
 		return out
 	}
@@ -109,21 +110,25 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 // confinedReason explains why commands run unasked in auto mode.
 const confinedReason = "In auto mode confined commands run without approval."
 
-// asksToLeave turns the approval of a command into a question, because its call
-// requests that it is not confined.
-func asksToLeave(d Decision) Decision {
+// asksToLeave returns the question about a call that requests to run its command
+// unconfined.
+func asksToLeave(d Decision, reason string) Decision {
+	why := "The call requests to run it outside the sandbox: " + escape.Quote(escape.Clip(reason, 500)) + "."
+	if d.Previews || d.Decision == AskUser && d.Source != BuiltIn {
+		d.Reason = why + " " + d.Reason
+		return d
+	}
 	d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, "unconfined commands", TierDefault.String(), BuiltIn, 0
-	d.Reason, d.Remedy = "The call requests to run it unconfined, and an approver decides on that.",
-		"A rule of the user's that allows it and has run = \"unconfined\" would allow it."
+	d.Reason, d.Remedy = why, "A rule of the user's that allows it and has run = \"unconfined\" would allow it."
 	return d
 }
 
 // unconfined reports whether a call's arguments request that its command is not
-// confined.
-func unconfined(c *Call) bool {
+// confined, with the reason.
+func unconfined(c *Call) (requested bool, reason string) {
 	args := arguments{call: c}
-	requested, _ := args.object()["unconfined"].(bool)
-	return requested
+	requested, _ = args.object()["unconfined"].(bool)
+	return requested, args.text("reason")
 }
 
 // ways summarizes how the parts of an allowed line may run.

@@ -150,6 +150,9 @@ func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp R
 // execute runs the invocation.
 func (c *call) execute(ctx context.Context) Response {
 	c.to(bus.StatusScheduled)
+	if err := c.confine(); err != nil {
+		return c.ended(ctx, tools.Result{}, err)
+	}
 	begun := c.o.Now()
 	c.change(c.index, func(s *bus.ToolCallState) { s.Status, s.StartTime = bus.StatusExecuting, begun })
 	executed, err := c.executing(ctx)
@@ -184,6 +187,20 @@ func (c *call) execute(ctx context.Context) Response {
 			Cause: errors.New("it announced a refusal and then succeeded without approval")})
 	}
 	return c.respond(StatusSuccess, result)
+}
+
+// confine makes the invocation run its command as decided.
+func (c *call) confine() error {
+	inv, ok := c.inv.(tools.Confinable)
+	if !ok || c.decision.Run == "" || c.willRefuse {
+		return nil
+	}
+	return tools.Protect(c.name, "confine", func() error {
+		if c.inv = inv.Confine(string(c.decision.Run)); c.inv == nil {
+			return errors.New("it returned no invocation")
+		}
+		return nil
+	})
 }
 
 // to sets the call's state.

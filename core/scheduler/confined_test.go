@@ -96,3 +96,58 @@ func TestConfinedOnTheWire(t *testing.T) {
 	require.Empty(t, ran(t, s, "make").Decision.Confined)
 	require.Empty(t, s.questions[0].Decision.Confined)
 }
+
+// confinable is an invocation that records how it runs.
+type confinable struct {
+	tools.ToolInvocation
+	how *string
+}
+
+func (c confinable) Confine(how string) tools.ToolInvocation {
+	*c.how = how
+	return c.ToolInvocation
+}
+
+// confinableTool builds such invocations.
+type confinableTool struct {
+	tools.DeclarativeTool
+	how *string
+}
+
+func (t confinableTool) Build(args json.RawMessage) (tools.ToolInvocation, error) {
+	inv, err := t.DeclarativeTool.Build(args)
+	return confinable{inv, t.how}, err
+}
+
+// lookup finds one tool.
+type lookup struct{ tool tools.DeclarativeTool }
+
+func (l lookup) Lookup(string) (tools.DeclarativeTool, error) { return l.tool, nil }
+
+// SB-05: a command runs as decided: confined in auto mode, and unconfined once an approver said yes.
+func TestConfine(t *testing.T) {
+	for _, tt := range []struct {
+		mode       policy.ApprovalMode
+		confinable string
+		want       string
+	}{
+		{policy.ModeAuto, policy.Namespaces, "confined"},
+		{policy.ModeDefault, policy.Namespaces, "unconfined"},
+		{policy.ModeDefault, "", ""},
+	} {
+		s := commands(t, bus.ProceedOnce)
+		tool, err := s.options.Tools.Lookup("fake")
+		require.NoError(t, err)
+		how := ""
+		s.options.Tools = lookup{confinableTool{tool, &how}}
+		s.options.Mode = func() policy.ApprovalMode { return tt.mode }
+		s.options.Subject = func(c *policy.Call) { c.Confinable, c.Sealed = tt.confinable, tt.confinable != "" }
+		r := ran(t, s, "make")
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+		require.Equal(t, tt.want, how)
+		require.Equal(t, tt.want == "confined", r.Decision.Confined == policy.Namespaces)
+		if tt.want != "confined" {
+			require.Equal(t, policy.Run(tt.want), s.questions[0].Decision.Run)
+		}
+	}
+}

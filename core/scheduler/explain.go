@@ -54,11 +54,11 @@ func (c *call) situate(in Situation) error {
 	if err := c.identify(); err != nil {
 		return err
 	}
+	if in.Mode != nil {
+		c.subject.Mode = *in.Mode // before Subject, which may depend on it
+	}
 	if c.o.Subject != nil {
 		c.o.Subject(&c.subject)
-	}
-	if in.Mode != nil {
-		c.subject.Mode = *in.Mode
 	}
 	if in.Headless != nil {
 		c.subject.Headless = *in.Headless

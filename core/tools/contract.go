@@ -51,6 +51,14 @@ type Modifiable interface {
 	Modify(ctx context.Context, newContent string) (ToolInvocation, error)
 }
 
+// Confinable is an invocation that runs a command, which the session may be able to confine.
+type Confinable interface {
+	ToolInvocation
+	// Confine returns an invocation of the same call whose command runs as policy decided: confined, confined_read,
+	// which also denies writing in the workspace, or unconfined. It replaces the receiver, which is not used again.
+	Confine(how string) ToolInvocation
+}
+
 // ErrWillRefuse is returned by Confirmation if the invocation already knows that its execution will fail. An invocation
 // that returned it never succeeds.
 var ErrWillRefuse = errors.New("tools: the call will be refused when executed")

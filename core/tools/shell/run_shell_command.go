@@ -22,6 +22,8 @@ type RunShellCommandParams struct {
 	Description  string `json:"description,omitempty" jsonschema_description:"What the command does and why, in a few words, for the user who approves it."`
 	DirPath      string `json:"dir_path,omitempty" jsonschema_description:"The directory to run in: absolute, or relative to the target directory. Default: the target directory."`
 	IsBackground bool   `json:"is_background,omitempty" jsonschema_description:"Keep it running as a background process: for a server, a watcher, or a long-running command."`
+	Unconfined   bool   `json:"unconfined,omitempty" jsonschema_description:"Run outside the sandbox, only after the command failed in it; requires reason, and the user decides."`
+	Reason       string `json:"reason,omitempty" jsonschema_description:"Why the command must run outside the sandbox, for the user."`
 }
 
 const runShellCommandDescription = "Runs a command with bash and returns its output, stdout and stderr combined. " +
@@ -50,6 +52,10 @@ func newRunShellCommand() (*Factory, error) {
 				return badParameter("The 'command' parameter must be non-empty.", "Pass the command line to run.")
 			case strings.ContainsRune(p.Command, 0):
 				return badParameter("The 'command' parameter contains a NUL byte.", "Pass a command line without it.")
+			case p.Unconfined && strings.TrimSpace(p.Reason) == "":
+				return badParameter("The 'unconfined' parameter needs the 'reason' parameter.", "Say in 'reason' what the command needs outside the sandbox.")
+			case !p.Unconfined && p.Reason != "":
+				return badParameter("The 'reason' parameter is the reason for 'unconfined', which is not set.", "Describe the command in 'description' instead.")
 			}
 			return nil
 		},
@@ -59,7 +65,7 @@ func newRunShellCommand() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &runShellCommand{s, p, dir, params}, nil
+			return &runShellCommand{services: s, p: p, dir: dir, params: params}, nil
 		},
 	})
 }
@@ -69,6 +75,7 @@ type runShellCommand struct {
 	p        RunShellCommandParams
 	dir      workspace.Path
 	params   json.RawMessage
+	confine  process.Confine
 }
 
 func (c *runShellCommand) Params() json.RawMessage { return c.params }
@@ -85,6 +92,9 @@ func (c *runShellCommand) Description() string {
 	if c.p.IsBackground {
 		d += " [background]"
 	}
+	if c.p.Unconfined {
+		d += " [outside the sandbox: " + c.p.Reason + "]"
+	}
 	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(d)
 }
 
@@ -100,6 +110,20 @@ func (c *runShellCommand) Confirmation(context.Context) (*tools.Confirmation, er
 	}, nil
 }
 
+// Confine implements [tools.Confinable].
+func (c *runShellCommand) Confine(how string) tools.ToolInvocation {
+	confined := *c
+	switch how {
+	case "unconfined":
+		confined.confine = process.ConfineNone
+	case "confined_read":
+		confined.confine = process.ConfineRead
+	default:
+		confined.confine = process.ConfineWrite
+	}
+	return &confined
+}
+
 func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.Result, error) {
 	info, err := c.services.Directories.Stat(c.dir)
 	if err == nil && !info.Mode.IsDir() {
@@ -108,7 +132,7 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 	if err != nil {
 		return tools.Fail(failed(ctx, "shell.run", err)), nil
 	}
-	command := process.Command{Line: c.p.Command, Dir: c.dir.String(), PTY: c.services.Terminal, Output: out, KeepBytes: c.services.outputBytes()}
+	command := process.Command{Line: c.p.Command, Dir: c.dir.String(), PTY: c.services.Terminal, Confine: c.confine, Output: out, KeepBytes: c.services.outputBytes()}
 	if c.p.IsBackground {
 		return c.start(ctx, command)
 	}
@@ -122,7 +146,8 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 		a.line("Error", ended.Message)
 	}
 	a.exit(r.Exit, ended == nil)
-	a.confined(c.services.Confinement, r.Exit)
+	c.limits(&a, r.Exit, r.Text)
+	a.files("Removed Protected Paths", r.Removed, "which commands may not create, because they decide what runs later; a file tool or an unconfined command can")
 	if len(r.Background) > 0 {
 		a.line("Background PIDs", join(r.Background)+" (still running; their output is discarded, and they end with the session)")
 	}
@@ -152,6 +177,8 @@ func (c *runShellCommand) start(ctx context.Context, command process.Command) (t
 	a.process(u)
 	if u.Running {
 		a.line("Note", backgroundAdvice)
+	} else {
+		c.limits(&a, u.Exit, u.Text)
 	}
 	c.touched(ctx, &a)
 	return tools.Result{LLMContent: a.content(u.Text), ReturnDisplay: tools.TextDisplay(state(u.Info))}, nil
@@ -165,6 +192,17 @@ func (c *runShellCommand) touched(ctx context.Context, a *answer) {
 	changed, gone := c.services.Seen.Touched(context.WithoutCancel(ctx), c.services.Paths.Resolve)
 	a.files("Changed Files", changed, "on disk since you read them; read them again before you change them")
 	a.files("Removed Files", gone, "that you had read")
+}
+
+// limits writes the limits of a confined command that failed.
+func (c *runShellCommand) limits(a *answer, e process.Exit, output string) {
+	by := c.services.Confinement
+	switch {
+	case by == nil || !by.PerCommand:
+		a.confined(by, e)
+	case c.confine == process.ConfineWrite, c.confine == process.ConfineRead:
+		a.sandboxed(by, c.confine, e, output)
+	}
 }
 
 // howToRead explains how to read a saved output that the file tools cannot open, or that a container hides from commands

@@ -26,7 +26,8 @@ type Services struct {
 	// requires process.TerminalsExist.
 	Terminal bool
 
-	// Confinement describes the confinement of the Runner's commands, for the model's diagnosis of failures; its
+	// Confinement describes the confinement of the Runner's commands, of each or, with PerCommand, of those that policy
+	// lets run confined, for the model's diagnosis of failures; its
 	// Writable are the directories in addition to those of the workspace. nil: none.
 	Confinement *process.Confinement
 
