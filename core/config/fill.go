@@ -63,7 +63,7 @@ func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 	if !p.Tools.external() {
 		p.Tools.DiscoveryCommand, p.Tools.CallCommand = s.Tools.DiscoveryCommand, s.Tools.CallCommand
 	}
-	p.fillCommands(s.Tools, s.Security, r)
+	p.fillCommands(u, r)
 	p.fillCheckpoints(s.General.Checkpointing)
 	p.Tools.WebFetch.AllowPrivate = p.Tools.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
 	p.Tools.WebFetch.ProxyDecides = p.Tools.WebFetch.ProxyDecides || s.Web.ProxyDecides
@@ -163,12 +163,12 @@ func (p *Parameters) fillInstructions(s settings.Context) {
 
 // fillCommands applies the settings of the shell tool. Its commands also inherit
 // the variables of .env files, except for the withheld ones.
-func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, r *settings.Result) {
-	c := &p.Tools.Shell
+func (p *Parameters) fillCommands(u *apply.Usable, r *settings.Result) {
+	s, security, c := u.Tools, u.Security, &p.Tools.Shell
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
 	if c.Confinement.Kind == process.Unconfined {
-		c.Confinement = apply.Confinement(s.Sandbox)
+		c.Confinement, c.byDefault, c.unsupported = u.Confinement, u.ByDefault, s.Sandbox.Kind() == settings.SandboxAuto && u.Confinement.Kind == process.Unconfined
 	}
 	if c.Environ != nil || len(r.Env) == 0 && !security.EnvironmentVariableRedaction.Enabled {
 		return
@@ -188,10 +188,10 @@ func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, 
 // reachesOutside reports whether the environment of commands reaches a program
 // that runs without confinement although commands are confined.
 func (p *Parameters) reachesOutside() bool {
-	switch p.Tools.Shell.Confinement.Kind {
-	case process.Unconfined:
+	switch {
+	case !p.Tools.Shell.confines():
 		return false
-	case process.Container:
+	case p.Tools.Shell.Confinement.Kind == process.Container:
 		return true
 	}
 	return p.Tools.DiscoveryCommand != ""

@@ -43,7 +43,7 @@ func (c *Config) openHooks(sh *shared) {
 	o := sessionhooks.Options{
 		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Environment.Layout, Sources: &sources,
 		Trusted: p.Policy.Trust == trust.Trusted, Inherited: p.Policy.TrustInherited, TrustAll: p.Hooks.TrustAll,
-		Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined,
+		Confined: p.Tools.Shell.confines(),
 		Process:  func() process.Options { return p.processOptions(sh) }, Open: sh.processes.open,
 		PlansDir: func() string { return c.plansDir(target) },
 		Servers:  func() []mcp.Configured { return c.mcpServers(target) }, ServerNames: func() []string { return c.servers().Names() },

@@ -17,7 +17,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
-	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -43,7 +42,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	r, err := rules.Open(ctx, rules.Options{
 		ApprovedGit: approved,
 		Workspace:   ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
-		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined, Logger: p.Environment.Logger,
+		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.confines(), Logger: p.Environment.Logger,
 		Engine: policy.Options{
 			DisableAlwaysAllow: p.Policy.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
 		},
@@ -109,7 +108,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Untrusted = c.params().Policy.Trust == trust.Untrusted
 	call.PlanByUntrusted = c.planByUntrusted(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.Roots()
-	call.Confined = c.confined(call.Tool)
+	c.confine(call)
 	if skillset.IsOwn(sh.skills, call) {
 		call.Kind = skillset.OwnKind
 	}
@@ -159,7 +158,8 @@ func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
 	}
 	given := call
 	c.situate(&call, sh)
-	call.Subagent, call.Confined, call.Untrusted = given.Subagent, given.Confined, given.Untrusted || call.Untrusted
+	call.Subagent, call.Untrusted = given.Subagent, given.Untrusted || call.Untrusted
+	call.Confined, call.Confinable, call.Sealed = given.Confined, given.Confinable, given.Sealed
 	if !sh.rules.Follow(&call) {
 		call.RealPaths = nil
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
@@ -38,6 +40,14 @@ type Commands struct {
 	// Withheld lists the names of variables that commands do not inherit from any
 	// source, because they hold secrets of the program.
 	Withheld []string
+
+	byDefault   bool // no setting requests the Confinement
+	unsupported bool // the settings request to confine single commands, which this machine does not support
+}
+
+// confines reports whether every command is confined.
+func (o Commands) confines() bool {
+	return o.Confinement.Kind != process.Unconfined && !o.Confinement.PerCommand
 }
 
 // environ returns the environment that commands inherit; nil for os.Environ.
@@ -76,20 +86,60 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 	if o.Confinement.Kind != process.Unconfined {
 		o.Confinement.Writable = slices.Concat(sh.workspace.Directories(), o.Confinement.Writable)
 	}
+	if o.Confinement.Kind == process.Namespaces {
+		p.enclose(&o.Confinement, sh)
+	}
 	if sh.tmp != "" {
 		o.SaveDir = filepath.Join(sh.tmp, outputFolder)
 	}
 	return o
 }
 
-// confined describes the confinement of a tool's calls, "" for none: it applies
-// to commands, and to input written to a background command.
-func (c *Config) confined(tool string) string {
-	switch tool {
-	case shell.RunShellCommand, shell.WriteBackground:
-		return string(c.params().Tools.Shell.Confinement.Kind)
+// enclose adds what the session knows about the paths of confined commands, as far
+// as the embedder has not set it.
+func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
+	writable := func() []string {
+		var real []string
+		for _, dir := range c.Writable {
+			if path, err := filepath.EvalSymlinks(dir); err == nil {
+				real = append(real, path)
+			}
+		}
+		return real
 	}
-	return ""
+	if c.Protected == nil {
+		c.Protected = func(ctx context.Context) ([]string, error) { return sh.rules.Protected(ctx, writable()) }
+	}
+	if c.IsProtected == nil {
+		c.IsProtected = sh.rules.IsProtected
+	}
+	if c.Masked == nil {
+		c.Masked = func(ctx context.Context) ([]string, error) { return sh.rules.Withheld(ctx, writable()) }
+	}
+	c.Home = cmp.Or(c.Home, p.home())
+	if sh.tmp != "" {
+		c.Cache = cmp.Or(c.Cache, filepath.Join(sh.tmp, cacheFolder))
+	}
+}
+
+// cacheFolder is the name of the directory of the caches of confined commands, below
+// the user's directory for the project.
+const cacheFolder = "cache"
+
+// confine adds the confinement of a call: it applies to commands, and to input
+// written to a background command. In yolo mode single commands are confined only
+// if the user has set it.
+func (c *Config) confine(call *policy.Call) {
+	o := c.params().Tools.Shell
+	kind := string(o.Confinement.Kind)
+	call.Confined, call.Confinable, call.Sealed = "", "", kind == policy.Namespaces
+	switch {
+	case call.Tool != shell.RunShellCommand && call.Tool != shell.WriteBackground:
+	case o.confines():
+		call.Confined = kind
+	case call.Tool == shell.RunShellCommand && (call.Mode != policy.ModeYolo || !o.byDefault):
+		call.Confinable = kind
+	}
 }
 
 // outputFolder is the name of the directory for outputs that were too long to

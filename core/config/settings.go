@@ -158,7 +158,7 @@ func (p *Parameters) settingsOptions() settings.Options {
 	o := *p.Settings
 	o.Layout, o.HomeDir, o.ProjectDir = p.Environment.Layout, p.home(), p.target()
 	o.Trusted, o.Undecided, o.DefaultTools = p.Policy.Trust == trust.Trusted, p.Policy.Trust == trust.Undecided, DefaultTools(p.Environment.Layout)
-	o.Confined = o.Confined || p.Tools.Shell.Confinement.Kind != process.Unconfined
+	o.Confined = o.Confined || p.Tools.Shell.confines()
 	if o.Above == nil && p.Policy.TrustOf != nil {
 		o.Above = func(ctx context.Context, folder string) (trusted, undecided bool) {
 			state, err := p.Policy.TrustOf(ctx, []string{folder})

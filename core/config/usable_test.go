@@ -226,7 +226,8 @@ func TestConfinedByParameters(t *testing.T) {
 		b, err := begin(t, p)
 		require.NoError(t, err, name)
 		free := c.Kind == process.Unconfined
-		require.Equal(t, c.Kind, b.params.Tools.Shell.Confinement.Kind)
+		require.Equal(t, free, !b.params.Tools.Shell.confines())
+		require.Equal(t, free, b.params.Tools.Shell.byDefault)
 		require.Equal(t, free, b.params.Tools.external())
 		require.Equal(t, free, len(b.params.IncludeDirs) == 1)
 		require.Equal(t, free, slices.Contains(b.params.Tools.Shell.Environ(), "FLAVOUR=evil.so"))

@@ -25,6 +25,14 @@ func (t *trial) protected() *ProtectedPath {
 	return nil
 }
 
+// Protects reports whether an absolute path without links is a protected path of
+// the engine. The names of the given workspace directories themselves protect
+// nothing.
+func (e *Engine) Protects(path string, roots []string) bool {
+	c := Call{Roots: roots}
+	return e.protects.find(path, c.ownNames(path)) != nil
+}
+
 // leadsToProtected returns the row of an absolute path, by its text or by its
 // target; nil if there is none.
 func (t *trial) leadsToProtected(path string) *ProtectedPath {

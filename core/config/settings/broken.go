@@ -38,7 +38,7 @@ func restricts(path string) bool {
 
 // asksInstead describes the effect of a file that may have contained a
 // protection.
-const asksInstead = " Because it may contain settings that protect you, the approval modes yolo and auto_edit count as default, and every call that changes " +
+const asksInstead = " Because it may contain settings that protect you, the approval modes yolo, auto and auto_edit count as default, and every call that changes " +
 	"something, runs a program or uses the network requires approval."
 
 // relied reports whether a layer's whole files are relied on. In the layer of the

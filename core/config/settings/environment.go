@@ -37,7 +37,7 @@ func fromEnvironment(names layout.Layout, env environment, ofProject bool) *laye
 			}
 		}
 	}
-	for _, name := range variables(names, "SANDBOX") { // true, false, landlock, or a program
+	for _, name := range variables(names, "SANDBOX") { // true, false, auto, none, landlock, or a program
 		value, ok := get(name)
 		if !ok || value == "" {
 			continue
@@ -45,7 +45,7 @@ func fromEnvironment(names layout.Layout, env environment, ofProject bool) *laye
 		switch strings.ToLower(value) {
 		case "true", "1":
 			give("tools.sandbox.enabled", name, true)
-		case "false", "0":
+		case "false", "0", sandboxNone:
 			give("tools.sandbox.enabled", name, false)
 		default:
 			give("tools.sandbox.enabled", name, true)

@@ -56,6 +56,11 @@ func TestEnvironment(t *testing.T) {
 	m.Environ = []string{"FETTLE_SANDBOX=false"}
 	require.Equal(t, settings.SandboxNone, m.clean().Settings.Tools.Sandbox.Kind())
 
+	m.Environ = []string{"FETTLE_SANDBOX=none"}
+	require.Equal(t, settings.SandboxNone, m.clean().Settings.Tools.Sandbox.Kind())
+	m.Environ = []string{"FETTLE_SANDBOX=auto"}
+	require.Equal(t, settings.SandboxAuto, m.clean().Settings.Tools.Sandbox.Kind())
+
 	m.Environ = []string{"FETTLE_APPROVAL_MODE=fast"}
 	p := only(t, m.load())
 	require.Equal(t, "the variable FETTLE_APPROVAL_MODE", p.Path)
@@ -72,19 +77,24 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, "g", s.Model.Name)
 	require.False(t, s.Context.FileFiltering.RespectFettleIgnore)
 	require.Equal(t, []string{"edit"}, s.Tools.Exclude)
-	require.Equal(t, settings.SandboxNone, s.Tools.Sandbox.Kind(), "nothing of the other layout")
+	require.Equal(t, settings.SandboxAuto, s.Tools.Sandbox.Kind(), "nothing of the other layout")
 }
 
 func TestSandboxKind(t *testing.T) {
 	for text, want := range map[string]settings.SandboxKind{
-		`null`:                                settings.SandboxNone,
-		`false`:                               settings.SandboxNone,
-		`true`:                                settings.SandboxLandlock,
-		`"landlock"`:                          settings.SandboxLandlock,
-		`"docker"`:                            settings.SandboxContainer,
-		`{}`:                                  settings.SandboxNone,
-		`{"command": "docker", "image": "i"}`: settings.SandboxContainer,
-		`{"image": "i"}`:                      settings.SandboxContainer,
+		`null`:                                  settings.SandboxAuto,
+		`"auto"`:                                settings.SandboxAuto,
+		`"none"`:                                settings.SandboxNone,
+		`{"command": "none"}`:                   settings.SandboxNone,
+		`{"networkAccess": true}`:               settings.SandboxAuto,
+		`{"enabled": false, "command": "auto"}`: settings.SandboxNone,
+		`false`:                                 settings.SandboxNone,
+		`true`:                                  settings.SandboxLandlock,
+		`"landlock"`:                            settings.SandboxLandlock,
+		`"docker"`:                              settings.SandboxContainer,
+		`{}`:                                    settings.SandboxAuto,
+		`{"command": "docker", "image": "i"}`:   settings.SandboxContainer,
+		`{"image": "i"}`:                        settings.SandboxContainer,
 		`{"enabled": false, "command": "landlock"}`: settings.SandboxNone,
 		`{"command": "landlock", "image": "i"}`:     settings.SandboxLandlock,
 	} {
@@ -94,7 +104,7 @@ func TestSandboxKind(t *testing.T) {
 		}
 		require.Equal(t, want, m.clean().Settings.Tools.Sandbox.Kind(), text)
 	}
-	require.Equal(t, settings.SandboxNone, settings.Sandbox{}.Kind())
+	require.Equal(t, settings.SandboxAuto, settings.Sandbox{}.Kind())
 }
 
 // Flat keys, and the nested ones that take precedence over them.

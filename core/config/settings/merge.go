@@ -56,7 +56,7 @@ func merge(o Options, all []*layerOf) (merged, error) {
 				}
 			}
 		}
-		j.confined = o.Confined || m.settings.Tools.Sandbox.Kind() != SandboxNone
+		j.confined = o.Confined || m.settings.Tools.Sandbox.Confines()
 	}
 	for _, l := range all {
 		slices.SortStableFunc(l.problems, func(a, b fault.Problem) int {
@@ -137,7 +137,9 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 // commands.
 func (j *joiner) confiner() bool {
 	command, image := known().byPath["tools.sandbox.command"], known().byPath["tools.sandbox.image"]
-	named := func(value any) bool { return value != nil && value != "" }
+	named := func(value any) bool {
+		return value != nil && value != "" && value != string(SandboxAuto) && value != sandboxNone
+	}
 	return named(j.get(command)) || named(j.get(image))
 }
 
@@ -181,6 +183,8 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 			"a project may not set this; the key has no effect here."
 	case j.o.Trusted && !k.Always, j.o.Trusted && value == noProgram && !j.confiner():
 		return value, ""
+	case k.Project == ProjectLandlock && value == string(SandboxAuto) && !j.confiner() && j.get(known().byPath["tools.sandbox.enabled"]) != true:
+		return value, "" // no layer below confines every command
 	case k.Project == ProjectLandlock && lower != value && j.confiner():
 		lower = noProgram // an image alone requests a container as well
 	}

@@ -90,6 +90,9 @@ func long(group string, value any) map[string]any {
 	case string:
 		have = aText
 	}
+	if group == "tools.sandbox" && value == sandboxNone {
+		value, have = false, aBool
+	}
 	for _, s := range shortForms() {
 		if s.group != group || s.kind != have {
 			continue

@@ -75,7 +75,7 @@ func TestSetRefuses(t *testing.T) {
 		says        string
 	}{
 		"an unknown key":        {"{}", "tools.shel.inactivityTimeout", 1, "Did you mean tools.shell.inactivityTimeout?"},
-		"a wrong value":         {"{}", "general.defaultApprovalMode", "fast", "one of default, auto_edit, autoEdit, plan, yolo"},
+		"a wrong value":         {"{}", "general.defaultApprovalMode", "fast", "one of default, auto_edit, autoEdit, auto, plan, yolo"},
 		"a wrong number":        {"{}", "general.maxAttempts", 11, "a whole number from 1 to 10"},
 		"half a number":         {"{}", "general.maxAttempts", 1.5, "a whole number from 1 to 10"},
 		"a wrong server":        {"{}", "mcpServers", map[string]any{"s": map[string]any{"args": "x"}}, "mcpServers.s.args"},

@@ -52,9 +52,9 @@ type Settings struct {
 // General contains settings of the session as a whole.
 type General struct {
 	// Which calls run without approval: default requires approval of every
-	// change, auto_edit makes edits without approval, plan makes no change, yolo
-	// requires no approval.
-	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE,default=default"`
+	// change, auto_edit makes edits without approval, auto also runs confined
+	// commands without approval, plan makes no change, yolo requires no approval.
+	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=auto,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE,default=default"`
 	// The editor that is opened to change a proposed edit.
 	PreferredEditor string `json:"preferredEditor" set:"project=trusted,outside,unused"`
 	// Maximum number of attempts of a request to a model, the first one included.

@@ -56,21 +56,25 @@ type Tools struct {
 }
 
 // Sandbox contains settings of the confinement of shell commands. In a file it may
-// also be a single value: true is the confinement by the system's kernel, false none, and
-// a text is the command.
+// also be a single value: auto, none or landlock, true for landlock, false for
+// none, or the name of a container program.
 type Sandbox struct {
-	// Whether shell commands are confined. Not given: they are if command or
-	// image is set.
+	// Whether shell commands are confined: false means none, and true every
+	// command, by landlock unless command is set. Not given: auto, unless
+	// command or image is set.
 	Enabled *bool `json:"enabled,omitempty" set:"project=true,always"`
-	// The confinement: landlock, of the Linux kernel, or the name of a program
-	// that runs containers, such as docker or podman.
+	// The confinement. auto: policy decides for each command, which then runs in
+	// namespaces of the Linux kernel or, where these do not work, with landlock.
+	// none: no command is confined. landlock, or the name of a program that runs
+	// containers, such as docker or podman: every command is.
 	Command string `json:"command" set:"project=landlock,always,env=SANDBOX_COMMAND"`
 	// The image in which the container program runs them.
 	Image string `json:"image" set:"project=never,env=SANDBOX_IMAGE"`
 	// Further directories to which confined commands may write.
 	AllowedPaths []string `json:"allowedPaths" set:"project=never"`
 	// Whether confined commands may use the network: under landlock open TCP
-	// connections, and in a container any access.
+	// connections, and in a container any access. With auto the network is
+	// 127.0.0.1 only, unless true is set.
 	NetworkAccess bool `json:"networkAccess" set:"project=false,always,default=true"`
 }
 
@@ -80,6 +84,7 @@ type SandboxKind string
 // The kinds.
 const (
 	SandboxNone      SandboxKind = ""          // nothing
+	SandboxAuto      SandboxKind = "auto"      // the Linux kernel, for each command for which policy decides so; nothing where the kernel cannot
 	SandboxLandlock  SandboxKind = "landlock"  // the Linux kernel
 	SandboxContainer SandboxKind = "container" // the program Command with the image Image; if either is missing or invalid, no command may run
 )
@@ -87,8 +92,10 @@ const (
 // Kind returns the configured kind, whether or not the machine supports it.
 func (s Sandbox) Kind() SandboxKind {
 	switch {
-	case s.Enabled != nil && !*s.Enabled:
+	case s.Enabled != nil && !*s.Enabled, s.Command == sandboxNone:
 		return SandboxNone
+	case s.Command == string(SandboxAuto):
+		return SandboxAuto
 	case s.Command == string(SandboxLandlock):
 		return SandboxLandlock
 	case s.Command != "" || s.Image != "":
@@ -96,8 +103,14 @@ func (s Sandbox) Kind() SandboxKind {
 	case s.Enabled != nil:
 		return SandboxLandlock
 	}
-	return SandboxNone
+	return SandboxAuto
 }
+
+// Confines reports whether every command is confined.
+func (s Sandbox) Confines() bool { return s.Kind() != SandboxNone && s.Kind() != SandboxAuto }
+
+// sandboxNone is the command that confines nothing.
+const sandboxNone = "none"
 
 // Shell contains settings of the tool run_shell_command.
 type Shell struct {

@@ -24,7 +24,8 @@ func (r ProjectRule) tighten(value, lower any) (result any, ok, whole bool) {
 	case ProjectStricter:
 		return keep(strictness(value) >= strictness(lower))
 	case ProjectLandlock:
-		return keep(value == string(SandboxLandlock) && (lower == nil || lower == "" || lower == value))
+		open := lower == nil || lower == "" || lower == string(SandboxAuto) || lower == sandboxNone
+		return keep(value == string(SandboxLandlock) && (open || lower == value))
 	case ProjectTrusted, ProjectNever:
 	}
 	return keep(false)
@@ -64,12 +65,14 @@ func strictness(value any) int {
 	switch value {
 	case "yolo":
 		return 1
-	case "autoEdit", "auto_edit":
+	case "auto":
 		return 2
-	case "default":
+	case "autoEdit", "auto_edit":
 		return 3
-	case "plan":
+	case "default":
 		return 4
+	case "plan":
+		return 5
 	}
 	return 0
 }

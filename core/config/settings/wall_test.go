@@ -48,6 +48,12 @@ func TestTrustedProjectKeepsTheWall(t *testing.T) {
 		"its own confinement":          {`{}`, `{"sandbox": true, "toolCallCommand": "x"}`, "tools.callCommand", `""`, true},
 		"programs without one":         {`{}`, `{"toolCallCommand": "mine"}`, "tools.callCommand", `"mine"`, false},
 		"directories without one":      {`{"sandbox": false}`, `{"includeDirectories": ["/etc"]}`, "context.includeDirectories", `["/etc"]`, false},
+		"none":                         {docker, `{"sandbox": "none"}`, "tools.sandbox.enabled", `null`, true},
+		"auto for every command":       {docker, `{"sandbox": "auto"}`, "tools.sandbox.command", `"docker"`, true},
+		"auto for landlock":            {`{"sandbox": true}`, `{"sandbox": "auto"}`, "tools.sandbox.command", `""`, true},
+		"auto for none":                {`{"sandbox": "none"}`, `{"sandbox": "auto"}`, "tools.sandbox.command", `"auto"`, false},
+		"landlock for auto":            {`{"sandbox": "auto"}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"landlock"`, false},
+		"servers with auto":            {`{"sandbox": "auto"}`, `{"mcpServerCommand": "mine"}`, "mcp.serverCommand", `"mine"`, false},
 		"what has nothing to do with":  {docker, `{"approvalMode": "auto_edit"}`, "general.defaultApprovalMode", `"auto_edit"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
@@ -61,6 +62,9 @@ func (g Input) Absolute(path string) string {
 type Validated struct {
 	settings.Settings // with absolute paths
 
+	Confinement process.Confinement // of commands
+	ByDefault   bool                // no setting requests it
+
 	Search  func(websearch.Transport) (SearchService, error) // creates the web search service; nil: none
 	Dropped []fault.Problem                                  // requested values that cannot be used
 	Lasting []fault.Problem                                  // likewise, for values that are used at Initialize only
@@ -95,6 +99,7 @@ func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, er
 	c.core()
 	c.excluded()
 	c.servers()
+	c.mode(ctx)
 	c.usable.Lasting, c.usable.Dropped = c.usable.Dropped, nil
 	c.entries()
 	if err := ctx.Err(); err != nil {
@@ -108,6 +113,7 @@ func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, er
 func (u *Validated) Again(given Input, r *settings.Result) *Validated {
 	now := &Validated{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
 	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
+	now.Confinement, now.ByDefault = u.Confinement, u.ByDefault
 	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
 	c := &checker{given: given, loaded: r, usable: now}
 	c.entries()
@@ -205,6 +211,12 @@ func (c *checker) sandbox(ctx context.Context) {
 	if s.Kind() == settings.SandboxNone {
 		return
 	}
+	defer func() {
+		if c.usable.Stops == nil {
+			c.usable.Confinement = Confinement(ctx, *s, s.NetworkAccess && c.isSet("tools.sandbox.networkAccess"))
+			c.usable.ByDefault = s.Kind() == settings.SandboxAuto && !c.isSet("tools.sandbox.command") && !c.isSet("tools.sandbox.enabled")
+		}
+	}()
 	const none = "Commands could not run in this way, so no session is started."
 	const paths = "tools.sandbox.allowedPaths"
 	s.AllowedPaths = c.paths(paths, true, nil, func(e settings.Entry, why error) {
@@ -220,15 +232,18 @@ func (c *checker) sandbox(ctx context.Context) {
 		}
 	}
 	origin := c.loaded.OriginOf(key)
-	confined := Confinement(*s)
+	if s.Kind() == settings.SandboxAuto {
+		return // where it cannot be enforced, there is none
+	}
+	confined := Confinement(ctx, *s, s.NetworkAccess)
 	confined.Writable = nil
 	switch err := confined.Check(ctx); {
 	case err == nil, ctx.Err() != nil, c.toldAt(origin):
 	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
 		c.stop(fault.Problem{
 			Message: fmt.Sprintf("The value %q names a container program, but tools.sandbox.image names no image. %s", s.Command, none),
-			Remedy:  "Set tools.sandbox.image too, or use landlock for confinement by the kernel.",
-			Nearest: settings.NearestOf(s.Command, []string{string(settings.SandboxLandlock)}),
+			Remedy:  "Set tools.sandbox.image too, or use one of auto, none, landlock.",
+			Nearest: settings.NearestOf(s.Command, []string{string(settings.SandboxAuto), "none", string(settings.SandboxLandlock), "docker", "podman"}),
 		}, key, origin)
 	default:
 		p := fault.Problem{Message: fault.As(err).Message + " " + none, Remedy: fault.As(err).Remedy}
@@ -238,6 +253,27 @@ func (c *checker) sandbox(ctx context.Context) {
 		c.stop(p, key, origin)
 	}
 	c.outside(origin)
+}
+
+// mode reports that the mode auto confines nothing on this machine.
+func (c *checker) mode(ctx context.Context) {
+	if c.given.Decides(KeyMode) || c.given.Decides("tools.sandbox") || ModeOf(c.loaded.Settings) != policy.ModeAuto || c.usable.Confinement.Kind == process.Namespaces && c.usable.Confinement.PerCommand {
+		return
+	}
+	why := "tools.sandbox is not auto."
+	if c.usable.Tools.Sandbox.Kind() == settings.SandboxAuto {
+		why = "the kernel does not permit it."
+		if err := (process.Confinement{Kind: process.Namespaces}).Check(ctx); err != nil {
+			why = fault.As(err).Message
+		}
+	}
+	c.tell(fault.Problem{Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "fettle doctor shows what the machine supports.",
+		Message: "Commands cannot be confined so that protected paths stay as they are: " + why + " The mode auto is the same as auto_edit here."}, KeyMode, c.loaded.OriginOf(KeyMode))
+}
+
+// isSet reports whether a layer sets a key.
+func (c *checker) isSet(key string) bool {
+	return c.loaded.OriginOf(key).Layer != settings.LayerDefault
 }
 
 // unreadSandbox prevents a session if an unreadable file, or a mistyped name,

@@ -104,7 +104,7 @@ func nextSession(key string, isLive bool, newer *settings.Result) fault.Problem 
 
 // Stricter reports whether a requires more approvals than b.
 func Stricter(a, b policy.ApprovalMode) bool {
-	order := []policy.ApprovalMode{policy.ModeYolo, policy.ModeAutoEdit, policy.ModeDefault, policy.ModePlan}
+	order := []policy.ApprovalMode{policy.ModeYolo, policy.ModeAuto, policy.ModeAutoEdit, policy.ModeDefault, policy.ModePlan}
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 

@@ -69,6 +69,7 @@ type Rules struct {
 	problems  []fault.Problem
 	roots     atomic.Pointer[[]string] // workspace directories, also with links resolved
 	repos     *gitdir.Watch
+	tree      Tree
 	brought   atomic.Pointer[contributions.Rules]
 }
 

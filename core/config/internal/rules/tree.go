@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// Tree finds the paths in directories that confined commands must not write, or not
+// read. It keeps what it has read of each directory until the directory changes.
+// The zero value is empty; it is safe for concurrent use.
+type Tree struct {
+	mu    sync.Mutex
+	known map[string]*listing
+	rules int // version of the rules that decided about withheld files
+}
+
+// listing is the relevant content of a directory.
+type listing struct {
+	changed, read time.Time
+	below         []string // directories to search, by path
+	protected     []string
+	withheld      []string
+}
+
+// settled is the time after which a change of a directory certainly changes its
+// time of modification.
+const settled = 2 * time.Second
+
+// Protected returns the existing protected paths in some directories, without links.
+// The error has code cancelled.
+func (r *Rules) Protected(ctx context.Context, dirs []string) ([]string, error) {
+	protected, _, err := r.look(ctx, dirs)
+	return protected, err
+}
+
+// Withheld returns the existing files in some directories that the rules do not let
+// read_file show. The error has code cancelled.
+func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
+	if !r.withholds() {
+		return nil, nil
+	}
+	_, withheld, err := r.look(ctx, dirs)
+	return withheld, err
+}
+
+// IsProtected reports whether an absolute path without links is protected.
+func (r *Rules) IsProtected(path string) bool { return r.Engine.Protects(path, r.Roots()) }
+
+// look searches the directories.
+func (r *Rules) look(ctx context.Context, dirs []string) (protected, withheld []string, err error) {
+	t, read := &r.tree, r.withholds()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if version := len(r.Engine.Rules()); t.known == nil || t.rules != version {
+		t.known, t.rules = map[string]*listing{}, version
+	}
+	seen := map[string]bool{}
+	for queue := slices.Clone(dirs); len(queue) > 0; {
+		dir := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		l := t.list(dir, r, read)
+		if l == nil {
+			continue
+		}
+		protected, withheld = append(protected, l.protected...), append(withheld, l.withheld...)
+		queue = append(queue, l.below...)
+	}
+	slices.Sort(protected)
+	slices.Sort(withheld)
+	return slices.Compact(protected), slices.Compact(withheld), nil
+}
+
+// list returns the listing of a directory, nil if it cannot be read.
+func (t *Tree) list(dir string, r *Rules, read bool) *listing {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return nil
+	}
+	if l := t.known[dir]; l != nil && l.changed.Equal(info.ModTime()) && l.read.Sub(l.changed) > settled {
+		return l
+	}
+	l := &listing{changed: info.ModTime(), read: time.Now()}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.Type()&os.ModeSymlink != 0:
+			if target, err := filepath.EvalSymlinks(path); err == nil && r.IsProtected(path) {
+				l.protected = append(l.protected, target)
+			}
+		case r.IsProtected(path):
+			l.protected = append(l.protected, path)
+		case e.IsDir():
+			l.below = append(l.below, path)
+		case read && r.refuses(path):
+			l.withheld = append(l.withheld, path)
+		}
+		if read && e.Type().IsRegular() && r.IsProtected(path) && r.refuses(path) {
+			l.withheld = append(l.withheld, path)
+		}
+	}
+	t.known[dir] = l
+	return l
+}
+
+// withholds reports whether a rule may deny or ask about a file that read_file would
+// show.
+func (r *Rules) withholds() bool {
+	return slices.ContainsFunc(r.Engine.Rules(), func(rule policy.Rule) bool {
+		return rule.Decision != policy.Allow && rule.ArgsPattern != "" && rule.Server == "" &&
+			slices.ContainsFunc(rule.Tools, func(tool string) bool { return strings.Contains(tool, "*") || strings.Contains(tool, "read") })
+	})
+}
+
+// refuses reports whether the rules deny, or ask about, showing a file.
+func (r *Rules) refuses(path string) bool {
+	args, err := json.Marshal(map[string]string{"file_path": path})
+	if err != nil {
+		return true
+	}
+	call, _ := policy.WellKnown("read_file")
+	call.Params, call.Dir, call.Roots = args, r.workspace.Target(), r.Roots()
+	return r.Engine.Decide(call).Decision != policy.Allow
+}
