@@ -163,7 +163,7 @@ func (p *Parameters) fillInstructions(s settings.Context) {
 
 // fillCommands applies the settings of the shell tool. Its commands also inherit
 // the variables of .env files, except for the withheld ones.
-func (p *Parameters) fillCommands(u *apply.Usable, r *settings.Result) {
+func (p *Parameters) fillCommands(u *apply.Validated, r *settings.Result) {
 	s, security, c := u.Tools, u.Security, &p.Tools.Shell
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
