@@ -81,7 +81,7 @@ func (c *chat) Inputs() []string { return c.inputs.all() }
 
 // CycleMode implements [interactive.Session].
 func (c *chat) CycleMode() (string, error) {
-	order := []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModePlan}
+	order := []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeAuto, policy.ModePlan}
 	next := order[(slices.Index(order, c.config.ApprovalMode())+1)%len(order)] // from yolo, which is not in the order: the first
 	if err := c.config.SetApprovalMode(next); err != nil {
 		return string(c.config.ApprovalMode()), err

@@ -27,7 +27,7 @@ type Session interface {
 	// command names, arguments, and paths after "@".
 	Complete(ctx context.Context, text string, cursor int) Completions
 	Status() Status
-	// CycleMode switches to the next approval mode of default, autoEdit and plan. It
+	// CycleMode switches to the next approval mode of default, autoEdit, auto and plan. It
 	// leaves yolo for default; yolo can only be selected by name. The error gives the
 	// reason for a refusal.
 	CycleMode() (mode string, err error)
@@ -105,7 +105,7 @@ type Status struct {
 	Version   string
 	SessionID string
 	Model     string
-	Mode      string // approval mode: default, autoEdit, yolo, plan
+	Mode      string // approval mode: default, autoEdit, auto, yolo, plan
 	Dir       string // the target directory, with ~ for the home directory
 	Branch    string // Git branch; "": none
 	Tokens    int    // tokens of the last request; 0: none yet

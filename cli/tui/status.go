@@ -92,7 +92,7 @@ func (m *screen) segments(v blocks.Style) []segment {
 	switch s.Mode {
 	case "yolo":
 		mode.style = t.Error
-	case "autoEdit":
+	case "autoEdit", "auto":
 		mode.style = t.Warning
 	case "plan":
 		mode.style = t.Accent

@@ -56,9 +56,9 @@ func (g *Flags) Register(root *cobra.Command) {
 	f.StringVar(&g.Cwd, "cwd", "", "working `directory` of the tools (default: the current directory)")
 	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "additional `directories` that the tools may access")
 	f.StringVar(&g.settingsFile, "settings", "", "settings `file` that takes precedence over all settings except flags")
-	mode := NewChoice(&g.ApprovalMode, "default", "auto_edit", "autoEdit", "yolo", "plan")
+	mode := NewChoice(&g.ApprovalMode, "default", "auto_edit", "autoEdit", "auto", "yolo", "plan")
 	mode.given = &g.modeSet
-	f.Var(mode, "approval-mode", "which tool calls need no approval: default|auto_edit|yolo|plan")
+	f.Var(mode, "approval-mode", "which tool calls need no approval: default|auto_edit|auto|yolo|plan")
 	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: "+modelForms()+", or a NAME that implies its provider")
 	f.Var(&nameList{names: &g.CoreTools, given: &g.CoreToolsSet}, "core-tools", "enable exactly these built-in `tools` instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` allowed without approval; for shell commands: run_shell_command(git status,git log)")

@@ -74,6 +74,7 @@ func (s *Services) setModel(ctx context.Context, args string) (commands.Result, 
 var modes = []commands.Candidate{
 	{Value: "default", Description: "asks before every change"},
 	{Value: "autoEdit", Description: "makes edits without asking"},
+	{Value: "auto", Description: "makes edits and runs confined commands without asking"},
 	{Value: "plan", Description: "shows changes and makes none"},
 	{Value: "yolo", Description: "asks nothing"},
 }

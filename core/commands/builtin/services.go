@@ -365,6 +365,6 @@ type ContextFile interface {
 
 // Mode is the approval mode.
 type Mode interface {
-	Mode() string // default, autoEdit, plan or yolo
+	Mode() string // default, autoEdit, auto, plan or yolo
 	SetMode(ctx context.Context, mode string) error
 }

@@ -273,7 +273,7 @@ func (c *checker) mode(ctx context.Context) {
 
 // isSet reports whether a layer sets a key.
 func (c *checker) isSet(key string) bool {
-	return c.loaded.OriginOf(key).Layer != settings.LayerDefault
+	return slices.ContainsFunc(c.loaded.Origins(key), func(o settings.Origin) bool { return o.Layer != settings.LayerDefault && o.Refused == "" })
 }
 
 // unreadSandbox prevents a session if an unreadable file, or a mistyped name,
