@@ -18,7 +18,7 @@ const maxEnded = 100
 // Info describes a background process.
 type Info struct {
 	ID      string // handle, such as p1; unique in the Service
-	PID     int
+	PID     int    // as in Result.Background
 	Command string
 	Dir     string
 	Running bool // the shell is running, or a process that it started still holds the output
@@ -33,6 +33,7 @@ type background struct {
 	id      string
 	command Command
 	child   *child
+	pid     int // as commands of its kind see it
 
 	stop     chan struct{} // closed to stop the process
 	stopOnce sync.Once
@@ -94,6 +95,7 @@ func (s *Service) launch(ctx context.Context, c Command) (*background, error) {
 		s.running--
 		return nil, err
 	}
+	b.pid = b.child.visible([]int{b.child.cmd.Process.Pid})[0]
 	s.lastHandle++
 	b.id = fmt.Sprintf("p%d", s.lastHandle)
 	s.background = append(s.background, b)
@@ -208,7 +210,7 @@ func (b *background) appendOutput(p []byte, limit int) {
 func (b *background) info() Info {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := Info{ID: b.id, PID: b.child.cmd.Process.Pid, Command: b.command.Line, Dir: b.command.Dir, Running: !b.done, Unread: len(b.unread)}
+	i := Info{ID: b.id, PID: b.pid, Command: b.command.Line, Dir: b.command.Dir, Running: !b.done, Unread: len(b.unread)}
 	if b.done {
 		i.Exit, i.Removed = b.exit, b.child.moved
 	}

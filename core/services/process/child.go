@@ -47,6 +47,8 @@ type starter interface {
 	// removed returns the protected paths that the command created and that were moved away; it is
 	// called once, when the started process has ended. The error is the reason why one was not.
 	removed() ([]string, error)
+	// visible returns the IDs by which the Service's commands of this kind know processes.
+	visible(pids []int) []int
 }
 
 // unconfined starts a process without confinement.
@@ -57,6 +59,7 @@ func (unconfined) halt()                      {}
 func (unconfined) ended(Exit)                 {}
 func (unconfined) failure(Result) error       { return nil }
 func (unconfined) removed() ([]string, error) { return nil, nil }
+func (unconfined) visible(pids []int) []int   { return pids }
 
 // newChild returns a child that is not started yet. The environment of cmd must contain the cookie.
 func (s *Service) newChild(cmd *exec.Cmd, cookie string, by starter) *child {

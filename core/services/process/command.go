@@ -77,7 +77,8 @@ type Result struct {
 	RemoveError error
 
 	// Background contains the IDs of the processes that the command left running, in order. They
-	// are known only on Linux.
+	// are known only on Linux. Of a command in namespaces they are the IDs there, by which its
+	// later commands can signal them.
 	Background []int
 }
 
@@ -117,7 +118,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	r.Exit, left = child.finish()
 	r.Duration = time.Since(child.began)
 	s.leaveBehind(left)
-	r.Background = left.pids()
+	r.Background = child.visible(left.pids())
 	r.Removed, r.RemoveError = child.moved, child.moveError
 	live.flush()
 	kept.finish(&r)

@@ -28,6 +28,7 @@ type container struct {
 }
 
 func (b *container) removed() ([]string, error) { return nil, nil }
+func (b *container) visible(pids []int) []int   { return pids }
 
 // program returns the path of the container runtime.
 func (c Confinement) program() (string, error) {

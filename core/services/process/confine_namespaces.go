@@ -113,6 +113,14 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 	return err
 }
 
+func (*enclosed) visible(pids []int) []int {
+	inner := make([]int, len(pids))
+	for i, pid := range pids {
+		inner[i] = sandbox.PID(pid)
+	}
+	return inner
+}
+
 func (e *enclosed) removed() ([]string, error) {
 	if e.tree == nil {
 		return nil, nil

@@ -78,7 +78,7 @@ func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) err
 			p.protect(path)
 		}
 	}
-	for _, path := range r.Masked {
+	for _, path := range slices.Concat(r.Masked, reachableSockets(all)) {
 		if err := p.mask(path); err != nil {
 			return err
 		}
@@ -144,6 +144,32 @@ func (s *Session) layout(cmd *exec.Cmd, r Rules) (all []mount, links [][2]string
 	return s.replaceTemp(all, r), links, nil
 }
 
+// reachableSockets returns the paths of the sockets that other processes listen on and that the
+// command would see, except in directories where it may write.
+func reachableSockets(all []mount) (paths []string) {
+	text, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		at := strings.Index(line, " /")
+		if at < 0 {
+			continue
+		}
+		path, err := filepath.EvalSymlinks(strings.TrimSuffix(line[at+1:], "\n"))
+		if err != nil {
+			continue
+		}
+		if outer := enclosing(all, path); (outer == nil || outer.source != "" && !outer.write) && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// temporary are the directories where commands may see their temporary directory.
+var temporary = [...]string{"/dev", "/tmp", "/var/tmp"}
+
 // replaceTemp mounts the temporary directory at /tmp and /dev/shm, and at /var/tmp unless it lies
 // there.
 func (s *Session) replaceTemp(all []mount, r Rules) []mount {
@@ -180,7 +206,8 @@ func (s *Session) hidden(r Rules) (dirs []string) {
 	slices.SortFunc(dirs, comparePaths)
 	var top []string
 	for _, dir := range dirs {
-		if len(top) == 0 || !Below(top[len(top)-1], dir) {
+		at := slices.IndexFunc(top, func(outer string) bool { return Below(outer, dir) })
+		if at < 0 || slices.Contains(temporary[:], top[at]) {
 			top = append(top, dir)
 		}
 	}

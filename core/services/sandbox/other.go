@@ -28,6 +28,9 @@ func Probe() error {
 	return &Error{Step: "create namespaces", Err: errors.New("not supported on " + runtime.GOOS + "/" + runtime.GOARCH)}
 }
 
+// PID returns pid.
+func PID(pid int) int { return pid }
+
 // Tree is a placeholder on systems without namespaces.
 type Tree struct{}
 

@@ -64,13 +64,6 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	p.call(joining, unix.SYS_SETNS, uintptr(k.outer), flags) //nolint:gosec // a descriptor
 	p.call(joining, opFork)
 	p.call("", opSignals)
-	// Descriptors move out of the way of those that replace 0, 1 and 2.
-	var moved [3]int
-	const above = 16
-	for i, f := range files {
-		moved[i] = p.slot()
-		p.call("pass a file", unix.SYS_FCNTL, f.Fd(), unix.F_DUPFD_CLOEXEC, above).to(moved[i])
-	}
 	if err := s.mounts(p, cmd, r, files[0]); err != nil {
 		return nil, err
 	}
@@ -91,10 +84,7 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	if a := cmd.SysProcAttr; a != nil && a.Setsid {
 		p.call("start a session", unix.SYS_SETSID)
 	}
-	for i := range moved {
-		p.call("pass a file", unix.SYS_DUP3, 0, uintptr(i), 0).from(moved[i])
-	}
-	p.closeOthers()
+	p.pass(files)
 	if a := cmd.SysProcAttr; a != nil && a.Setctty {
 		p.call("set the terminal", unix.SYS_IOCTL, uintptr(a.Ctty), unix.TIOCSCTTY, 1) //nolint:gosec // a descriptor
 	}
@@ -133,8 +123,17 @@ func stdio(cmd *exec.Cmd) (files [3]*os.File, closing func(), err error) {
 	return files, closing, nil
 }
 
-// closeOthers makes every descriptor from 3 on close when the command is executed.
-func (p *program) closeOthers() {
+// pass makes the files descriptors 0, 1 and 2. All others close when the command is executed.
+func (p *program) pass(files [3]*os.File) {
+	var moved [3]int
+	const above = 16 // out of the way
+	for i, f := range files {
+		moved[i] = p.slot()
+		p.call("pass a file", unix.SYS_FCNTL, f.Fd(), unix.F_DUPFD_CLOEXEC, above).to(moved[i])
+	}
+	for i := range moved {
+		p.call("pass a file", unix.SYS_DUP3, 0, uintptr(i), 0).from(moved[i])
+	}
 	p.call("close descriptors", unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
 }
 

@@ -67,9 +67,26 @@ func (s *Session) Busy() bool {
 	if s.keeper == nil {
 		return false
 	}
-	pid := strconv.Itoa(s.keeper.cmd.Process.Pid) // the parent of processes whose own one has ended
+	pid := strconv.Itoa(s.keeper.pid) // the parent of processes whose own one has ended
 	children, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
 	return err != nil || len(children) > 0
+}
+
+// PID returns the ID by which a process knows itself in its own process namespace, or pid if the
+// process has ended.
+func PID(pid int) int {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return pid
+	}
+	_, rest, _ := strings.Cut(string(status), "\nNSpid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	if ids := strings.Fields(line); len(ids) > 0 {
+		if inner, err := strconv.Atoi(ids[len(ids)-1]); err == nil {
+			return inner
+		}
+	}
+	return pid
 }
 
 // Close ends every process of the Session and waits for them.
@@ -102,51 +119,50 @@ func (s *Session) namespaces() (*keeper, error) {
 // namespace, and waits for the end of its input: for the end of this process at the latest. All
 // other processes of the namespace end with it.
 type keeper struct {
-	cmd    *exec.Cmd
+	pid    int
 	stdin  *os.File // the write end
 	outer  int      // refers to the process, and so to its namespaces
 	nested *os.File // the user namespace of commands
 	files  unix.Rlimit
 }
 
-// idle is the command line of a process that does nothing until its input ends. It ignores the
-// signal about ended children, so that orphans which it inherits do not remain.
-const idle = "trap '' CHLD; read x"
-
-const shell = "/bin/sh"
+// idlePaths are the places of the program that does nothing until its input ends.
+var idlePaths = [...]string{"/bin/cat", "/usr/bin/cat", "/run/current-system/sw/bin/cat"}
 
 func newKeeper(network bool) (k *keeper, err error) {
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC)
 	if !network {
 		flags |= unix.CLONE_NEWNET
 	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, &Error{Step: "create namespaces", Err: err}
+	k = &keeper{outer: -1}
+	if k.files, err = fileLimit(); err != nil {
+		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // nothing was written here
-	k = &keeper{stdin: w, outer: -1}
+	p := new(program)
+	p.call("create namespaces", unix.SYS_UNSHARE, flags)
+	p.call("create namespaces", opFork) // the first process of the process namespace
+	if k.pid, k.stdin, err = p.idle(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			k.end()
 		}
 	}()
-	uids, gids, all := mappings()
-	cmd := exec.Command(shell, "-c", idle) //nolint:noctx // ends with its input
-	cmd.Env, cmd.Dir, cmd.Stdin = []string{}, "/", r
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: flags, Setsid: true,
-		UidMappings: uids, GidMappings: gids, GidMappingsEnableSetgroups: all,
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, &Error{Step: "create namespaces", Err: err}
-	}
-	k.cmd = cmd
-	if k.outer, err = unix.PidfdOpen(cmd.Process.Pid, 0); err != nil {
+	if k.outer, err = unix.PidfdOpen(k.pid, 0); err != nil {
 		return nil, &Error{Step: "open the namespaces", Err: err}
 	}
-	if err := unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &k.files); err != nil {
-		return nil, &Error{Step: "read limits", Err: err}
+	proc := "/proc/" + strconv.Itoa(k.pid) + "/"
+	uids, gids, all := mappings()
+	if !all {
+		if err := os.WriteFile(proc+"setgroups", []byte("deny"), 0); err != nil {
+			return nil, &Error{Step: "map users", Err: err}
+		}
+	}
+	for name, ids := range map[string]string{"uid_map": uids, "gid_map": gids} {
+		if err := os.WriteFile(proc+name, []byte(ids), 0); err != nil {
+			return nil, &Error{Step: "map users", Err: err}
+		}
 	}
 	if !network {
 		if err := k.loopback(); err != nil {
@@ -156,6 +172,68 @@ func newKeeper(network bool) (k *keeper, err error) {
 	k.nested, err = k.nest(uids, gids)
 	return k, err
 }
+
+// idle runs the program in a process that does nothing until the returned file is closed. It
+// ignores the signal about ended children, so that orphans which it inherits do not remain.
+func (p *program) idle() (pid int, stdin *os.File, err error) {
+	path := idlePaths[0]
+	for _, path = range idlePaths {
+		if _, err = os.Stat(path); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return 0, nil, &Error{Step: "find cat", Err: err}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, nil, &Error{Step: "create a pipe", Err: err}
+	}
+	defer r.Close() //nolint:errcheck // nothing was written here
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		_ = w.Close()
+		return 0, nil, &Error{Step: "open " + os.DevNull, Err: err}
+	}
+	defer null.Close() //nolint:errcheck // nothing was written
+	p.call("", opSignals)
+	ignore := &struct{ handler, flags, restorer, mask uintptr }{handler: 1} // SIG_IGN
+	p.call("ignore a signal", unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), address(p, ignore), 0, 8)
+	p.call("start a session", unix.SYS_SETSID)
+	p.call("enter /", unix.SYS_CHDIR, p.text("/"))
+	p.pass([3]*os.File{r, null, null})
+	p.call("execute "+path, unix.SYS_EXECVE, p.text(path), p.list([]string{path}), p.list(nil))
+	if pid, err = p.run(); err != nil {
+		_ = w.Close()
+		return 0, nil, err
+	}
+	return pid, w, nil
+}
+
+// fileLimit returns the limit of open files that programs inherit. It differs from that of this
+// process, which the runtime has raised.
+func fileLimit() (l unix.Rlimit, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return l, &Error{Step: "create a pipe", Err: err}
+	}
+	defer r.Close()                            //nolint:errcheck // nothing was written here
+	cmd := exec.Command(shell, "-c", "read x") //nolint:noctx // ends with its input
+	cmd.Stdin = r
+	if err := cmd.Start(); err != nil {
+		_ = w.Close()
+		return l, &Error{Step: "read limits", Err: err}
+	}
+	err = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &l)
+	_ = w.Close()
+	_ = cmd.Wait() // it fails at the end of its input
+	if err != nil {
+		return l, &Error{Step: "read limits", Err: err}
+	}
+	return l, nil
+}
+
+const shell = "/bin/sh"
 
 // loopback activates the loopback interface of the network namespace.
 func (k *keeper) loopback() error {
@@ -177,37 +255,24 @@ func (k *keeper) loopback() error {
 
 // nest creates the user namespace of commands. Its process can end afterwards: the file keeps the
 // namespace.
-func (k *keeper) nest(uids, gids []syscall.SysProcIDMap) (*os.File, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, &Error{Step: "create the nested namespace", Err: err}
-	}
-	defer r.Close() //nolint:errcheck // nothing was written here
+func (k *keeper) nest(uids, gids string) (*os.File, error) {
 	p := new(program)
 	p.call("join the namespaces", unix.SYS_SETNS, uintptr(k.outer), unix.CLONE_NEWUSER) //nolint:gosec // a descriptor
 	p.call("create the nested namespace", unix.SYS_UNSHARE, unix.CLONE_NEWUSER)
-	p.call("", opSignals)
-	p.call("pass the input", unix.SYS_DUP3, r.Fd(), 0, 0).optional(unix.EINVAL) // it is descriptor 0 already
-	p.closeOthers()
-	p.call("execute "+shell, unix.SYS_EXECVE, p.text(shell), p.list([]string{shell, "-c", idle}), p.list(nil))
-	pid, err := p.run()
+	pid, stdin, err := p.idle()
 	if err != nil {
-		_ = w.Close()
 		return nil, err
 	}
 	defer reap(pid)
-	defer w.Close() //nolint:errcheck // nothing was written here
+	defer stdin.Close() //nolint:errcheck // nothing was written here
 	proc := "/proc/" + strconv.Itoa(pid)
 	// The maps are written from the parent namespace, which has the capability for every ID.
 	m := new(program)
 	m.call("join the namespaces", unix.SYS_SETNS, uintptr(k.outer), unix.CLONE_NEWUSER) //nolint:gosec // a descriptor
-	for _, file := range []struct {
-		name string
-		ids  []syscall.SysProcIDMap
-	}{{"gid_map", gids}, {"uid_map", uids}} {
-		lines, fd := formatMap(file.ids), m.slot()
+	for _, file := range []struct{ name, ids string }{{"gid_map", gids}, {"uid_map", uids}} {
+		fd := m.slot()
 		m.call("open "+file.name, unix.SYS_OPENAT, atCWD, m.text(proc+"/"+file.name), unix.O_WRONLY|unix.O_CLOEXEC).to(fd)
-		m.call("write "+file.name, unix.SYS_WRITE, 0, m.text(lines), uintptr(len(lines))).from(fd)
+		m.call("write "+file.name, unix.SYS_WRITE, 0, m.text(file.ids), uintptr(len(file.ids))).from(fd)
 	}
 	if _, err := m.run(); err != nil {
 		return nil, err
@@ -222,10 +287,8 @@ func (k *keeper) nest(uids, gids []syscall.SysProcIDMap) (*os.File, error) {
 // end ends the processes and releases the namespaces.
 func (k *keeper) end() {
 	_ = k.stdin.Close()
-	if k.cmd != nil {
-		_ = k.cmd.Process.Kill() // its end ends the others; SIGKILL also while it is busy
-		_ = k.cmd.Wait()
-	}
+	_ = syscall.Kill(k.pid, syscall.SIGKILL) // its end ends the others
+	reap(k.pid)
 	if k.outer >= 0 {
 		_ = unix.Close(k.outer)
 	}
@@ -236,17 +299,14 @@ func (k *keeper) end() {
 
 // mappings returns maps of user and group IDs to themselves: of all IDs if this process may map
 // them, otherwise of its own.
-func mappings() (uids, gids []syscall.SysProcIDMap, all bool) {
+func mappings() (uids, gids string, all bool) {
 	if mayMap() {
 		uids, gids = allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map")
-		if len(uids) > 0 && len(gids) > 0 {
+		if uids != "" && gids != "" {
 			return uids, gids, true
 		}
 	}
-	one := func(id int) []syscall.SysProcIDMap {
-		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
-	}
-	return one(os.Geteuid()), one(os.Getegid()), false
+	return fmt.Sprintf("%d %[1]d 1\n", os.Geteuid()), fmt.Sprintf("%d %[1]d 1\n", os.Getegid()), false
 }
 
 // mayMap reports whether this process has the capabilities to map any ID.
@@ -257,31 +317,19 @@ func mayMap() bool {
 	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&needed == needed
 }
 
-// allIDs returns a map of the IDs in a file such as uid_map to themselves.
-func allIDs(file string) (ids []syscall.SysProcIDMap) {
+// allIDs returns a map of the IDs in a file such as uid_map to themselves; "" if it is invalid.
+func allIDs(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil
+		return ""
 	}
+	var b strings.Builder
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
-			return nil
+			return ""
 		}
-		first, err1 := strconv.Atoi(fields[0])
-		size, err2 := strconv.Atoi(fields[2])
-		if err1 != nil || err2 != nil {
-			return nil
-		}
-		ids = append(ids, syscall.SysProcIDMap{ContainerID: first, HostID: first, Size: size})
-	}
-	return ids
-}
-
-func formatMap(ids []syscall.SysProcIDMap) string {
-	var b strings.Builder
-	for _, m := range ids {
-		fmt.Fprintf(&b, "%d %d %d\n", m.ContainerID, m.HostID, m.Size)
+		fmt.Fprintf(&b, "%s %[1]s %s\n", fields[0], fields[2])
 	}
 	return b.String()
 }
