@@ -99,7 +99,9 @@ func (e *Engine) Decide(c Call) Decision { return e.now.Load().decide(&c) }
 
 // Prepare sets Call.Line of a shell call, so that [Engine.Paths] and
 // [Engine.Decide] need not each parse the command.
-func (e *Engine) Prepare(c *Call) {
+func (e *Engine) Prepare(c *Call) { prepare(c) }
+
+func prepare(c *Call) {
 	if !isShell(c) {
 		return
 	}

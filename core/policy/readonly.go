@@ -329,9 +329,9 @@ func (j *judge) freeReason(p *shell.Part) string {
 }
 
 // boundReason explains why the read-only table does not cover a part; "" if the
-// table has no row of the program.
+// table has no row of the program, or a confined run is considered too.
 func (j *judge) boundReason(p *shell.Part) string {
-	if !j.readOnly {
+	if !j.readOnly || j.call.placed == atOutside {
 		return ""
 	}
 	for i := range j.parts {

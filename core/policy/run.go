@@ -79,6 +79,9 @@ func (r *rule) runsAs(c *Call) bool {
 // commands. It runs unconfined if rules allow all of it so, else confined if that
 // is allowed, and otherwise unconfined once it is approved.
 func (s *snapshot) decidePlaced(c *Call) Decision {
+	prepared := *c
+	c = &prepared
+	prepare(c)
 	out, wants := s.decideAt(c.at(atOutside))
 	if out.Decision != Deny && !out.Previews {
 		out.Run = RunUnconfined
@@ -100,7 +103,7 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 			in.Run = RunRead
 		}
 		return in
-	case in.Decision == AskUser && out.Decision == AskUser && c.Mode == ModeAuto:
+	case in.Decision == AskUser && out.Decision == AskUser && (c.Mode == ModeAuto || s.readOnly):
 		in.Run = out.Run // its reason is the one why it cannot run confined
 		return in
 	}
