@@ -131,10 +131,13 @@ func TestTerminalDisturbed(t *testing.T) {
 func TestTerminalLines(t *testing.T) {
 	t.Parallel()
 	d := newTerminal(t)
+	d.write("p.sh", "echo printed\n")
+	d.write("b.sh", "echo begun\n")
+	d.write("wait.sh", "exec sleep 600\n")
 	d.write("f.txt", "one\ntwo\nthree\n")
 	d.write("../turns.json", `{"turns": [
-		{"text": "I run it.", "calls": [{"tool": "run_shell_command", "args": {"command": "echo printed"}}]},
-		{"text": "I wait.", "calls": [{"tool": "run_shell_command", "args": {"command": "echo begun; sleep 600"}}]},
+		{"text": "I run it.", "calls": [{"tool": "run_shell_command", "args": {"command": "sh p.sh"}}]},
+		{"text": "I wait.", "calls": [{"tool": "run_shell_command", "args": {"command": "sh b.sh; sh wait.sh"}}]},
 		{"text": "Here I am."}
 	]}`)
 	d.env = append(d.env, "TERM=dumb")
@@ -151,7 +154,7 @@ func TestTerminalLines(t *testing.T) {
 	p.types("y")
 	p.press("Enter")
 	p.until("another question", func(screen string) bool {
-		return strings.Contains(screen, "sleep 600") && strings.HasSuffix(screen, "[n]o >\n")
+		return strings.Contains(screen, "wait.sh") && strings.HasSuffix(screen, "[n]o >\n")
 	})
 	p.types("y")
 	p.press("Enter")

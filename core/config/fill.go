@@ -29,6 +29,7 @@ func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 		p.Policy.ApprovalMode = mode
 	}
 	p.Policy.restrict(s.Security)
+	p.Policy.NoReadOnlyTable = p.Policy.NoReadOnlyTable || !s.Tools.ReadOnlyTable
 	p.unread = u.Unread
 	if len(u.Unread) > 0 { // an unread file could restrict approvals
 		p.Policy.NoAlwaysAllow, p.Policy.NoSaving = true, true

@@ -199,6 +199,9 @@ type Policy struct {
 	NoYolo        bool // refuses the approval mode yolo
 	NoAlwaysAllow bool // approvals apply to one call; saved ones are ignored
 	NoSaving      bool // approvals last for the session at most
+	// NoReadOnlyTable requires approval of commands although the table of read-only
+	// programs lists them; see package readonly of core/policy.
+	NoReadOnlyTable bool
 
 	// Paths lists files and directories of rules that replace the user's
 	// policies.toml and policies directory; saved approvals are read in addition.

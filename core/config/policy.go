@@ -43,7 +43,9 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		ApprovedGit: approved,
 		Workspace:   ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
 		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.confines(), Logger: p.Environment.Logger,
+		Environ: p.Tools.Shell.environ(),
 		Engine: policy.Options{
+			ReadOnlyTable:      !p.Policy.NoReadOnlyTable,
 			DisableAlwaysAllow: p.Policy.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
 		},
 	})

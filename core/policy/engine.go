@@ -68,7 +68,10 @@ func NewEngine(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.given = append(rules, defaults(o.ReadOnlyTable)...)
+	e.given = slices.Clip(defaults(o.ReadOnlyTable)) // shared, and copied by every change
+	if len(rules) > 0 {
+		e.given = append(rules, e.given...)
+	}
 	e.now.Store(e.snapshot(e.given))
 	return e, nil
 }

@@ -24,7 +24,7 @@ func TestUntrustedKeys(t *testing.T) {
 		},
 		// Capabilities that it may disable.
 		settings.ProjectFalse: {
-			"useWriteTodos", "general.retryFetchErrors", "model.disableLoopDetection", "tools.fileReadCacheDisabled", "tools.sandbox.networkAccess",
+			"useWriteTodos", "general.retryFetchErrors", "model.disableLoopDetection", "tools.readOnlyTable", "tools.fileReadCacheDisabled", "tools.sandbox.networkAccess",
 			"web.allowPrivateAddresses", "web.proxyDecides", "mcp.enabled", "security.enablePermanentToolApproval", "security.autoAddToPolicyByDefault", "agents.enabled", "skills.enabled",
 		},
 		// Lists of denied, confirmed or omitted items.

@@ -19,6 +19,10 @@ type Tools struct {
 	// every other list. run_shell_command(rm) denies the commands with that
 	// prefix; with any other tool's name brackets mean the whole tool.
 	Exclude []string `json:"exclude" set:"merge=union,project=add,switch"`
+	// Whether commands that only read run without approval, if the table of
+	// read-only programs lists them with their options; docs/policy.md has it. It
+	// has no effect in plan mode.
+	ReadOnlyTable bool `json:"readOnlyTable" set:"project=false,default=true"`
 	// A command that prints the declarations of further tools as JSON; requires
 	// callCommand.
 	DiscoveryCommand string `json:"discoveryCommand" set:"project=trusted,outside"`

@@ -39,7 +39,8 @@ type Read struct {
 
 // Check reports what a command does. words begins with the program. It returns
 // the reason, as a clause, why the table does not list the command; "" if it
-// does. Use.Row is nil if the table has no row of the program.
+// does. Use.Row is nil if the table has no row of the program, or of its
+// subcommand.
 func Check(words []shell.Word) (use Use, why string) {
 	c := check{words: words, at: 1}
 	c.use.Literal, c.use.Exact = true, true
@@ -49,6 +50,9 @@ func Check(words []shell.Word) (use Use, why string) {
 		return c.use, c.name + " is not in the table of read-only programs"
 	}
 	c.run()
+	if row := c.use.Row; c.why != "" && (row.bare && !c.bare || row.names()) {
+		c.use.Row = nil
+	}
 	return c.use, c.why
 }
 
@@ -118,6 +122,9 @@ func (c *check) summarize() {
 		c.use.Exact = c.use.Exact && !w.Option && !w.Pattern
 	}
 }
+
+// names reports whether a row only introduces subcommands.
+func (r *Row) names() bool { return r.Names[0] == "git" || r.Names[0] == "go" }
 
 // required returns the options of which one is required, for display.
 func (r *Row) required() string {

@@ -125,7 +125,7 @@ func TestBackgroundEnds(t *testing.T) {
 func TestBackgroundConfirmations(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, process.Options{}, asking)
-	text(t, s.Call(shell.RunShellCommand, args{"command": "cat", "is_background": true}))
+	text(t, s.Call(shell.RunShellCommand, args{"command": "exec cat", "is_background": true}))
 	text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "rm -rf x\n", "close_input": true}))
 	text(t, s.Call(shell.StopBackground, args{"id": "p1"}))
 	text(t, s.Call(shell.ListBackground, args{}))
@@ -133,6 +133,6 @@ func TestBackgroundConfirmations(t *testing.T) {
 	asked := s.Confirmations()
 	require.Len(t, asked, 3)
 	require.Equal(t, bus.ConfirmationType("exec"), asked[0].Details.Type)
-	require.Regexp(t, `^Write "rm -rf x\\n" to p1 and close its input\nThe process: p1, PID \d+, RUNNING: cat$`, asked[1].Details.Prompt)
-	require.Regexp(t, `^Stop the background process p1, PID \d+, .*: cat$`, asked[2].Details.Prompt)
+	require.Regexp(t, `^Write "rm -rf x\\n" to p1 and close its input\nThe process: p1, PID \d+, RUNNING: exec cat$`, asked[1].Details.Prompt)
+	require.Regexp(t, `^Stop the background process p1, PID \d+, .*: exec cat$`, asked[2].Details.Prompt)
 }

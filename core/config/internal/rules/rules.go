@@ -49,9 +49,10 @@ type Options struct {
 	// ApprovedGit are the digests of settings of repositories that the user has
 	// approved.
 	ApprovedGit []string
-	NoSaving    bool           // approvals are not saved
-	Confined    bool           // commands are
-	Engine      policy.Options // without rules and checkers
+	NoSaving    bool            // approvals are not saved
+	Confined    bool            // commands are
+	Engine      policy.Options  // without rules and checkers
+	Environ     func() []string // the environment of commands; nil: [os.Environ]
 	Logger      *slog.Logger
 }
 
@@ -64,6 +65,7 @@ type Rules struct {
 
 	workspace Workspace
 	noSaving  bool
+	environ   func() []string
 	log       *slog.Logger
 	files     []rulefile.File
 	problems  []fault.Problem
@@ -77,7 +79,7 @@ type Rules struct {
 // creates the engine. The error has code cancelled, or invalid_config for a
 // mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
-	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...)}
+	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, log: o.Logger, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...)}
 	r.brought.Store(&contributions.Rules{})
 	r.setRoots()
 	if o.UserDir == "" {
@@ -239,6 +241,7 @@ func (r *Rules) Decide(call policy.Call) policy.Decision {
 // lookAtRepositories adds objections to the repositories in which a call would
 // run git.
 func (r *Rules) lookAtRepositories(call *policy.Call) {
+	r.lookUp(call)
 	dirs := r.GitDirs(*call)
 	if len(dirs) == 0 {
 		return
