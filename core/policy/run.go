@@ -3,6 +3,7 @@ package policy
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/policy/shell"
@@ -201,6 +202,9 @@ func (j *judge) guardConfined(i int, v *judged) {
 	}
 	for _, o := range j.outputs(i) {
 		for _, named := range o.named {
+			if strings.ContainsAny(named, "*?[(\n") { // a pattern, or a program's text
+				continue
+			}
 			if row, _ := j.protectedName(p, named); row != nil {
 				ask(row)
 				return
@@ -233,5 +237,9 @@ func writesRepository(p *shell.Part) bool {
 		}
 		words = words[min(n, len(words)):]
 	}
-	return len(words) > 0 && fixed(words[0]) && slices.Contains(gitWrites, words[0].Text)
+	if len(words) == 0 || !fixed(words[0]) || !slices.Contains(gitWrites, words[0].Text) {
+		return false
+	}
+	reads := len(words) > 1 && words[0].Text == "stash" && fixed(words[1]) && (words[1].Text == "list" || words[1].Text == "show")
+	return !reads
 }
