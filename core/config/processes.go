@@ -107,9 +107,6 @@ func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
 		}
 		return real
 	}
-	if c.Protected == nil {
-		c.Protected = func(ctx context.Context) ([]string, error) { return sh.rules.Protected(ctx, writable()) }
-	}
 	if c.IsProtected == nil {
 		c.IsProtected = sh.rules.IsProtected
 	}

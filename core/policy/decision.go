@@ -62,4 +62,7 @@ type Decision struct {
 	// Unnamed marks a call of an MCP tool that no rule can allow by the tool's
 	// name alone, because the name may be that of another server's tool.
 	Unnamed bool `json:"-"`
+	// Leaves marks a call that requests to run its command unconfined: only a rule
+	// with Run unconfined allows it.
+	Leaves bool `json:"-"`
 }

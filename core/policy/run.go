@@ -123,7 +123,7 @@ func asksToLeave(d Decision, reason string) Decision {
 		return d
 	}
 	d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, "unconfined commands", TierDefault.String(), BuiltIn, 0
-	d.Reason, d.Remedy = why, "A rule of the user's that allows it and has run = \"unconfined\" would allow it."
+	d.Leaves, d.Reason, d.Remedy = true, why, "A rule of the user's that allows it and has run = \"unconfined\" would allow it."
 	return d
 }
 

@@ -85,6 +85,9 @@ func (c *call) generated() bool {
 // flags returns the command-line flags that allow calls that no rule covers.
 func (c *call) flags() []string {
 	var flags []string
+	if c.decision.Leaves {
+		return nil
+	}
 	switch {
 	case c.spec.Kind == tools.KindEdit && !c.decision.Protected:
 		flags = append(flags, "--approval-mode auto_edit")

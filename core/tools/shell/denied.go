@@ -44,7 +44,7 @@ var certain = regexp.MustCompile(`(?i)read-only file system|network is unreachab
 // names. The most specific are the first.
 var denials = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)([^\s'"‘’:(=]*/[^\s'"‘’:)]*)['"’)]?: (?:permission denied|operation not permitted|read-only file system)`),
-	regexp.MustCompile(`(?:EROFS|EACCES|EPERM)[^\n]*['"]([^'"\n]+)['"]`),
+	regexp.MustCompile(`(?:EROFS|EACCES|EPERM|Read-only file system|Permission denied|Operation not permitted):[^\n]*?['"]([^'"\n]+)['"]`),
 	regexp.MustCompile(`(?i)([\w.-]+)['"]?: (?:permission denied|operation not permitted|read-only file system)`),
 	regexp.MustCompile(`(?i)could not resolve host(?:name)?:? ([\w.-]+)`),
 	regexp.MustCompile(`(?i)(?:dial \w+:? (?:lookup )?|getaddrinfo (?:ENOTFOUND|EAI_AGAIN) |connect (?:ENETUNREACH|to) )([\w.:\[\]-]+\w)`),

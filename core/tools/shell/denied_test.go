@@ -17,7 +17,7 @@ func TestDenied(t *testing.T) {
 		"mkdir: cannot create directory ‘/opt/a’: Permission denied":                                                     "/opt/a",
 		"bash: .env: Read-only file system":                                                                              ".env",
 		"open /home/u/x: permission denied":                                                                              "/home/u/x",
-		"PermissionError: [Errno 1] Operation not permitted: '/w/x'":                                                     "",
+		"PermissionError: [Errno 1] Operation not permitted: '/w/x'":                                                     "/w/x",
 		"Error: EROFS: read-only file system, open '/etc/x'":                                                             "/etc/x",
 		"curl: (6) Could not resolve host: example.com":                                                                  "example.com",
 		"fatal: unable to access 'https://a.example/': Could not resolve host: a.example":                                "a.example",

@@ -71,7 +71,7 @@ type Rules struct {
 	problems  []fault.Problem
 	roots     atomic.Pointer[[]string] // workspace directories, also with links resolved
 	repos     *gitdir.Watch
-	tree      Tree
+	tree      tree
 	brought   atomic.Pointer[contributions.Rules]
 }
 

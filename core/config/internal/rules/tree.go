@@ -13,10 +13,10 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// Tree finds the paths in directories that confined commands must not write, or not
-// read. It keeps what it has read of each directory until the directory changes.
-// The zero value is empty; it is safe for concurrent use.
-type Tree struct {
+// tree finds the files in directories that confined commands must not read. It keeps
+// what it has read of each directory until the directory changes. The zero value is
+// empty; it is safe for concurrent use.
+type tree struct {
 	mu    sync.Mutex
 	known map[string]*listing
 	rules int // version of the rules that decided about withheld files
@@ -26,7 +26,6 @@ type Tree struct {
 type listing struct {
 	changed, read time.Time
 	below         []string // directories to search, by path
-	protected     []string
 	withheld      []string
 }
 
@@ -34,59 +33,40 @@ type listing struct {
 // time of modification.
 const settled = 2 * time.Second
 
-// Protected returns the existing protected paths in some directories, without links.
-// The error has code cancelled.
-func (r *Rules) Protected(ctx context.Context, dirs []string) ([]string, error) {
-	protected, _, err := r.look(ctx, dirs)
-	return protected, err
-}
-
 // Withheld returns the existing files in some directories that the rules do not let
 // read_file show. The error has code cancelled.
 func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
 	if !r.withholds() {
 		return nil, nil
 	}
-	_, withheld, err := r.look(ctx, dirs)
-	return withheld, err
-}
-
-// IsProtected reports whether an absolute path without links is protected.
-func (r *Rules) IsProtected(path string) bool { return r.Engine.Protects(path, r.Roots()) }
-
-// look searches the directories.
-func (r *Rules) look(ctx context.Context, dirs []string) (protected, withheld []string, err error) {
-	t, read := &r.tree, r.withholds()
+	t := &r.tree
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if version := len(r.Engine.Rules()); t.known == nil || t.rules != version {
 		t.known, t.rules = map[string]*listing{}, version
 	}
+	var withheld []string
 	seen := map[string]bool{}
 	for queue := slices.Clone(dirs); len(queue) > 0; {
 		dir := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		if seen[dir] {
-			continue
-		}
-		seen[dir] = true
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		l := t.list(dir, r, read)
-		if l == nil {
-			continue
+		if l := t.list(dir, r); l != nil && !seen[dir] {
+			seen[dir] = true
+			withheld, queue = append(withheld, l.withheld...), append(queue, l.below...)
 		}
-		protected, withheld = append(protected, l.protected...), append(withheld, l.withheld...)
-		queue = append(queue, l.below...)
 	}
-	slices.Sort(protected)
 	slices.Sort(withheld)
-	return slices.Compact(protected), slices.Compact(withheld), nil
+	return slices.Compact(withheld), nil
 }
 
+// IsProtected reports whether an absolute path without links is protected.
+func (r *Rules) IsProtected(path string) bool { return r.Engine.Protects(path, r.Roots()) }
+
 // list returns the listing of a directory, nil if it cannot be read.
-func (t *Tree) list(dir string, r *Rules, read bool) *listing {
+func (t *tree) list(dir string, r *Rules) *listing {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return nil
@@ -102,18 +82,9 @@ func (t *Tree) list(dir string, r *Rules, read bool) *listing {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case e.Type()&os.ModeSymlink != 0:
-			if target, err := filepath.EvalSymlinks(path); err == nil && r.IsProtected(path) {
-				l.protected = append(l.protected, target)
-			}
-		case r.IsProtected(path):
-			l.protected = append(l.protected, path)
 		case e.IsDir():
 			l.below = append(l.below, path)
-		case read && r.refuses(path):
-			l.withheld = append(l.withheld, path)
-		}
-		if read && e.Type().IsRegular() && r.IsProtected(path) && r.refuses(path) {
+		case e.Type().IsRegular() && r.refuses(path):
 			l.withheld = append(l.withheld, path)
 		}
 	}
