@@ -26,14 +26,14 @@ const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.
 // called after the run.
 func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (release func(), err error) {
 	var opened []func()
-	release = func() {
+	free := func() {
 		for _, f := range opened {
 			f()
 		}
 	}
 	defer func() {
 		if err != nil {
-			release()
+			free()
 		}
 	}()
 	if cmd.Err != nil {
@@ -93,7 +93,7 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	fprog := &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // a few dozen
 	p.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, address(p, fprog))
 	p.call("execute "+cmd.Path, unix.SYS_EXECVE, p.text(cmd.Path), p.list(cmd.Args), p.list(cmd.Environ()))
-	return release, nil
+	return free, nil
 }
 
 // stdio returns the files that become descriptors 0, 1 and 2.

@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func protectsGit(path string) bool { return filepath.Base(path) == ".git" }
+
+// newTree returns a Tree and its recovery directory. *alive is the answer about processes that
+// commands have left.
+func newTree(t *testing.T, alive *bool) (tree *Tree, recovery string) {
+	t.Helper()
+	recovery = t.TempDir()
+	return NewTree(protectsGit, func() bool { return *alive }, func() (string, error) { return recovery, nil }), recovery
+}
+
+// SB-03: a name belongs to a command if a confined process ran when it appeared, and to the user
+// otherwise.
+func TestTree(t *testing.T) {
+	ws, alive := t.TempDir(), false
+	tree, recovery := newTree(t, &alive)
+	make := func(path string) string {
+		path = filepath.Join(ws, path, ".git")
+		require.NoError(t, os.MkdirAll(path, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(path, "config"), []byte(path), 0o600))
+		return path
+	}
+	end := func() []string {
+		t.Helper()
+		removed, err := tree.End()
+		require.NoError(t, err)
+		return removed
+	}
+	first := make("first")
+	require.Equal(t, []string{first}, tree.Begin([]string{ws}))
+	created := make("a/b/c")
+	require.Equal(t, []string{created}, end())
+	require.NoDirExists(t, created)
+	kept, err := filepath.Glob(recovery + "/*/a/b/c/.git/config")
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+
+	users := make("user")
+	require.Equal(t, []string{first, users}, tree.Begin([]string{ws}))
+	alive = true // the command leaves a process
+	require.Empty(t, end())
+	left := make("left")
+	alive = false // it has ended
+	require.Equal(t, []string{first, users}, tree.Begin([]string{ws}))
+	adopt := tree.Pause()
+	approved := make("approved")
+	adopt()
+	require.Equal(t, []string{left}, end())
+	require.Equal(t, []string{approved, first, users}, tree.Begin([]string{ws}))
+	require.NoError(t, os.Rename(filepath.Join(ws, "user"), filepath.Join(ws, "moved")))
+	require.NoError(t, os.RemoveAll(first))
+	require.Empty(t, end(), "a repository that moved was not created")
+	require.Equal(t, []string{approved, filepath.Join(ws, "moved", ".git")}, tree.Begin([]string{ws}))
+	tree.Cancel()
+
+	require.NotEmpty(t, tree.Begin([]string{ws}))
+	alive = true
+	require.Empty(t, end())
+	late := make("late")
+	tree.Close()
+	require.NoDirExists(t, late)
+}
+
+// A removal follows no link: what a path leads to while a process replaces its parents stays.
+func TestTreeFollowsNoLink(t *testing.T) {
+	ws, outside, alive := t.TempDir(), t.TempDir(), false
+	tree, _ := newTree(t, &alive)
+	require.NoError(t, os.Mkdir(filepath.Join(outside, ".git"), 0o700))
+	tree.Begin([]string{ws})
+	require.NoError(t, os.Symlink(outside, filepath.Join(ws, "a")))
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Empty(t, removed)
+	require.Error(t, tree.remove(ws, filepath.Join(ws, "a", ".git")))
+	require.DirExists(t, filepath.Join(outside, ".git"))
+}
+
+// The recovery directory may lie on another file system.
+func TestTreeCopies(t *testing.T) {
+	ws, alive := t.TempDir(), false
+	other, err := os.MkdirTemp("/var/tmp", "fettle") //nolint:usetesting // tests' directories lie in memory
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(other)) })
+	tree := NewTree(protectsGit, func() bool { return alive }, func() (string, error) { return other, nil })
+	tree.Begin([]string{ws})
+	git := filepath.Join(ws, ".git")
+	require.NoError(t, exec.CommandContext(t.Context(), "sh", "-c", "mkdir -p "+git+"/a/b; echo x >"+git+"/a/b/c; ln -s / "+git+"/link; chmod 0 "+git+"/a/b").Run())
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{git}, removed)
+	require.NoDirExists(t, git)
+	found, err := filepath.Glob(other + "/*/.git/a/b/c")
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+}
+
+// A change in the same tick as the scan before is found.
+func TestTreeSameTick(t *testing.T) {
+	ws, alive := t.TempDir(), false
+	tree, _ := newTree(t, &alive)
+	for i := range 200 {
+		tree.Begin([]string{ws})
+		path := filepath.Join(ws, strings.Repeat("d", i%3+1), ".git")
+		require.NoError(t, os.MkdirAll(path, 0o700))
+		removed, err := tree.End()
+		require.NoError(t, err)
+		require.Equal(t, []string{path}, removed)
+	}
+}
+
+func TestTreeConcurrently(t *testing.T) {
+	ws, alive := t.TempDir(), false
+	tree, _ := newTree(t, &alive)
+	var running sync.WaitGroup
+	for i := range 8 {
+		running.Go(func() {
+			tree.Begin([]string{ws})
+			_ = os.MkdirAll(filepath.Join(ws, string(rune('a'+i)), ".git"), 0o700)
+			_, _ = tree.End()
+		})
+	}
+	running.Wait()
+	found, err := filepath.Glob(ws + "/*/.git")
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+// SB-02: a failed step is named, and nothing is started.
+func TestStartFails(t *testing.T) {
+	if err := Probe(); err != nil {
+		t.Skip(err)
+	}
+	s := New(Options{})
+	defer s.Close()
+	dir := t.TempDir()
+	for want, r := range map[string]Rules{
+		"open " + dir + "/missing: no such file or directory": {Temp: dir, Protected: []string{dir + "/missing"}},
+		"the whole file system cannot be writable":            {Temp: dir, Writable: []string{"/"}},
+	} {
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", ":")
+		cmd.Dir = "/"
+		require.ErrorContains(t, s.Start(cmd, r), want)
+		require.Nil(t, cmd.Process)
+	}
+	cmd := exec.CommandContext(t.Context(), "/missing")
+	cmd.Dir = "/"
+	require.ErrorContains(t, s.Start(cmd, Rules{Temp: dir}), "execute /missing: no such file or directory")
+	// The namespaces are created again if their first process was killed.
+	require.NoError(t, exec.CommandContext(t.Context(), "kill", "-9", strconv.Itoa(s.keeper.pid)).Run())
+	require.Eventually(t, func() bool {
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", ":")
+		cmd.Dir = "/"
+		return s.Start(cmd, Rules{Temp: dir}) == nil && cmd.Wait() == nil
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// Commands are started concurrently, while the garbage collector and other goroutines run.
+func TestStartConcurrently(t *testing.T) {
+	if err := Probe(); err != nil {
+		t.Skip(err)
+	}
+	s := New(Options{})
+	defer s.Close()
+	dir := t.TempDir()
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for range 20 {
+				cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "exit 7")
+				cmd.Dir = "/"
+				if err := s.Start(cmd, Rules{Temp: dir, Writable: []string{dir}}); err != nil {
+					t.Error(err)
+					return
+				}
+				if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 7 {
+					t.Error(err)
+				}
+				_ = make([]byte, 1<<20)
+			}
+		})
+	}
+	running.Wait()
+}
