@@ -60,6 +60,7 @@ func addNumbers(n *builtin.Numbers, s *conversation.RunStatistics) {
 	}
 	slices.SortFunc(n.Models, func(a, b builtin.ModelNumbers) int { return cmp.Compare(a.Model, b.Model) })
 	slices.SortFunc(n.Tools, func(a, b builtin.ToolNumbers) int { return cmp.Compare(a.Tool, b.Tool) })
+	n.Approvals = builtin.ApprovalNumbers(s.Tools.Approvals)
 	n.Added, n.Removed = s.Files.LinesAdded, s.Files.LinesRemoved
 }
 

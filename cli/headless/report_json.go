@@ -218,6 +218,7 @@ func (s *streamReporter) end(failure error) {
 // streamStatistics is the value of "stats" in the last event of stream-json.
 type streamStatistics struct {
 	streamTokens
+	conversation.ApprovalStatistics
 	DurationMS int64                   `json:"duration_ms"`
 	ToolCalls  int                     `json:"tool_calls"`
 	Declared   int                     `json:"declared_bytes"`
@@ -237,7 +238,7 @@ type streamTokens struct {
 func streamOf(s *conversation.Statistics) (sum streamStatistics) {
 	s.Read(func(run *conversation.RunStatistics, took time.Duration) {
 		sum = streamStatistics{DurationMS: took.Milliseconds(), ToolCalls: run.Tools.Calls, Models: map[string]streamTokens{},
-			Declared: run.Tools.Declarations.TotalBytes, Deferred: run.Tools.Declarations.MaxDeferred}
+			ApprovalStatistics: run.Tools.Approvals, Declared: run.Tools.Declarations.TotalBytes, Deferred: run.Tools.Declarations.MaxDeferred}
 		for name, m := range run.Models {
 			t := m.Tokens
 			sum.Models[name] = streamTokens{t.Total, t.Prompt, t.Candidates, t.Cached, t.Input}

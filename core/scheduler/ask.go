@@ -29,6 +29,7 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 	}
 	answer, err := bus.Ask(ctx, c.o.Bus, q)
 	c.note(c.index, func(s *bus.ToolCallState) { s.CorrelationID = "" })
+	c.asked = c.asked || ctx.Err() != nil || err == nil && !answer.RequiresUserConfirmation
 	switch {
 	case ctx.Err() != nil:
 		return false, c.cancelled(ctx, tools.Result{}), true

@@ -635,3 +635,35 @@ func TestInMemory(t *testing.T) {
 	require.Equal(t, shown, rules)
 	require.Equal(t, policy.Allow, p.Decide(c).Decision)
 }
+
+// PB-05: a response reports whether an approver was asked, and the mode.
+func TestResponseReportsTheQuestion(t *testing.T) {
+	for name, test := range map[string]struct {
+		verdict policy.Verdict
+		outcome bus.Outcome
+		change  func(*setup)
+		asked   bool
+	}{
+		"allowed":     {policy.Allow, bus.ProceedOnce, nil, false},
+		"denied":      {policy.Deny, bus.ProceedOnce, nil, false},
+		"approved":    {policy.AskUser, bus.ProceedOnce, nil, true},
+		"declined":    {policy.AskUser, bus.Cancel, nil, true},
+		"no approver": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.answer = nil }, false},
+		"no user": {policy.AskUser, bus.ProceedOnce, func(s *setup) {
+			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+				return bus.ToolConfirmationResponse{RequiresUserConfirmation: true}
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindExecute, test.verdict, test.outcome)
+			s.options.Mode = func() policy.ApprovalMode { return policy.ModeAutoEdit }
+			if test.change != nil {
+				test.change(s)
+			}
+			r := s.call(t.Context())
+			require.Equal(t, test.asked, r.Asked)
+			require.Equal(t, policy.ModeAutoEdit, r.Mode)
+		})
+	}
+}

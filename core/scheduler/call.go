@@ -31,6 +31,7 @@ type call struct {
 	decision  policy.Decision
 	tightened bool // a decision other than the rules' asks or denies too, so that another rule would change nothing
 	previews  bool // the call is previewed instead of run
+	asked     bool // an approver was asked
 
 	// willRefuse is set if the invocation returned ErrWillRefuse; it must not succeed.
 	willRefuse bool

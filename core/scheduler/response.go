@@ -21,6 +21,8 @@ func (c *call) respond(status Status, result tools.Result) Response {
 		Result:   result,
 		Decision: c.decision,
 		Params:   c.params,
+		Mode:     c.subject.Mode,
+		Asked:    c.asked,
 		Notices:  c.notices,
 	}
 }

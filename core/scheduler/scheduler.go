@@ -116,8 +116,10 @@ type Response struct {
 	Preview bool
 	// Replaced is set if an After middleware replaced the tool's content or removed some of it.
 	Replaced bool
-	Decision policy.Decision // zero if the call ended before
-	Params   json.RawMessage // the arguments of the decision; nil if the call ended before
+	Decision policy.Decision     // zero if the call ended before
+	Params   json.RawMessage     // the arguments of the decision; nil if the call ended before
+	Mode     policy.ApprovalMode // of the decision; zero if the call ended before
+	Asked    bool                // an approver was asked, whatever the answer
 	// Notices are further messages for the model and the user: an approval that could not be stored, arguments that were
 	// changed.
 	Notices []string

@@ -76,6 +76,7 @@ type toolStatistics struct {
 	Fail       int                        `json:"totalFail"`
 	DurationMS int64                      `json:"totalDurationMs"`
 	Decisions  decisionStatistics         `json:"totalDecisions"`
+	Approvals  ApprovalStatistics         `json:"approvals"`
 	ByName     map[string]*oneToolNumbers `json:"byName"`
 	// Declarations counts the tool declarations of requests.
 	Declarations DeclarationStatistics `json:"declarations"`
@@ -113,6 +114,35 @@ type decisionStatistics struct {
 	Reject     int `json:"reject"`
 	Modify     int `json:"modify"`
 	AutoAccept int `json:"auto_accept"`
+}
+
+// ApprovalStatistics counts calls by whether they needed an approver, and commands by
+// whether they ran confined. A call may count more than once, such as one that an
+// approver refused, or a confined one that ran without approval.
+type ApprovalStatistics struct {
+	Prompts  int `json:"prompts"`  // an approver was asked
+	Free     int `json:"free"`     // run without asking
+	Confined int `json:"confined"` // run in a sandbox
+	Refused  int `json:"refused"`  // denied by policy, a hook or the approver, or without one
+}
+
+func (a *ApprovalStatistics) add(r scheduler.Response) {
+	if r.Asked {
+		a.Prompts++
+	}
+	if r.Status == scheduler.StatusDenied {
+		a.Refused++
+		return
+	}
+	if r.Preview || r.Status == scheduler.StatusCancelled || !r.Asked && r.Decision.Decision != policy.Allow {
+		return // it did not run, or not to its end
+	}
+	if !r.Asked {
+		a.Free++
+	}
+	if r.Decision.Run != policy.RunUnconfined && (r.Decision.Run != "" || r.Decision.Confined != "") {
+		a.Confined++
+	}
 }
 
 type fileStatistics struct {
@@ -240,6 +270,7 @@ func (s *Statistics) addCall(r scheduler.Response, took time.Duration) {
 		all.Fail++
 		one.Fail++
 	}
+	all.Approvals.add(r)
 	switch {
 	case r.Status == scheduler.StatusDenied:
 		all.Decisions.Reject++

@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
@@ -62,9 +63,17 @@ func callRecord(r scheduler.Response) transcript.ToolCall {
 		call.Error = plain(r.Result.Error)
 	}
 	if r.Decision.Decision != "" {
-		call.Decision = plain(r.Decision)
+		call.Decision = plain(recordedDecision{r.Decision.Explanation, r.Mode, r.Asked})
 	}
 	return call
+}
+
+// recordedDecision is the JSON of a call's decision. Recordings of older builds have
+// neither the mode nor whether an approver was asked.
+type recordedDecision struct {
+	policy.Explanation
+	Mode  policy.ApprovalMode `json:"mode,omitempty"`
+	Asked bool                `json:"asked,omitempty"`
 }
 
 // plain returns v as JSON without HTML escapes; nil if it cannot be encoded,

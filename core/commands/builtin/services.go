@@ -240,8 +240,17 @@ type Numbers struct {
 	Prompts   int
 	Models    []ModelNumbers
 	Tools     []ToolNumbers
+	Approvals ApprovalNumbers
 	Added     int // lines that file changes added
 	Removed   int
+}
+
+// ApprovalNumbers count calls. One call may count more than once.
+type ApprovalNumbers struct {
+	Prompts  int // an approver was asked
+	Free     int // run without asking
+	Confined int // run in a sandbox
+	Refused  int // by policy, by the approver, or without one
 }
 
 // ModelNumbers are the statistics of one model. Tokens may be 0 if a provider does not

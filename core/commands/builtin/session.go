@@ -124,8 +124,9 @@ func statsCommand(s *Services) *commands.Command {
 			calls, failed = calls+t.Calls, failed+t.Failed
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "Since this session began:\n\n- session: %s\n- time: %s, since %s\n- prompts: %s\n- tool calls: %s, %s failed\n- lines: %s added, %s removed\n",
-			code(n.SessionID), took(n.Elapsed), n.Started.Local().Format("15:04"), thousands(n.Prompts), thousands(calls), thousands(failed), thousands(n.Added), thousands(n.Removed))
+		fmt.Fprintf(&b, "Since this session began:\n\n- session: %s\n- time: %s, since %s\n- prompts: %s\n- tool calls: %s, %s failed\n- approvals: %s asked, %s free, %s confined, %s refused\n- lines: %s added, %s removed\n",
+			code(n.SessionID), took(n.Elapsed), n.Started.Local().Format("15:04"), thousands(n.Prompts), thousands(calls), thousands(failed),
+			thousands(n.Approvals.Prompts), thousands(n.Approvals.Free), thousands(n.Approvals.Confined), thousands(n.Approvals.Refused), thousands(n.Added), thousands(n.Removed))
 		for _, m := range n.Models {
 			fmt.Fprintf(&b, "- %s: %s, %s tokens in, %s out\n", code(m.Model), count(m.Requests, "request", "requests"), thousands(m.Input), thousands(m.Output))
 		}
