@@ -161,7 +161,7 @@ func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
 	given := call
 	c.situate(&call, sh)
 	call.Subagent, call.Untrusted = given.Subagent, given.Untrusted || call.Untrusted
-	call.Confined, call.Confinable, call.Sealed = given.Confined, given.Confinable, given.Sealed
+	call.Confined, call.Confinable, call.Sealed, call.Readable = given.Confined, given.Confinable, given.Sealed, given.Readable
 	if !sh.rules.Follow(&call) {
 		call.RealPaths = nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/sandbox"
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
@@ -136,6 +137,7 @@ func (c *Config) confine(call *policy.Call) {
 		call.Confined = kind
 	case call.Tool == shell.RunShellCommand && (call.Mode != policy.ModeYolo || !o.byDefault):
 		call.Confinable = kind
+		call.Readable = sandbox.Toolchains(c.params().home(), os.Getenv("PATH"))
 	}
 }
 

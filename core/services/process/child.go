@@ -92,6 +92,9 @@ func (s *Service) startShell(ctx context.Context, c Command, stdin *os.File, sin
 	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
 	cmd.Dir, cmd.Env = c.Dir, withoutKeys(s.environment(c.Dir, cookie), s.o.IsKey)
 	cmd.Env = append(cmd.Env, neutral(cmd.Env, c.Dir)...)
+	if c.Confine == ConfineRead {
+		cmd.Env = append(cmd.Env, readOnly...)
+	}
 	child := s.newChild(cmd, cookie, s.starter(ctx, c.Confine))
 	if c.PTY {
 		return child, startError(child.startAtTerminal(c, sink))

@@ -21,6 +21,10 @@ var harmlessGit = [][2]string{
 	{"safe.bareRepository", "explicit"}, // a checkout can contain a bare repository, whose settings run programs
 }
 
+// readOnly are variables of commands that only read: go then uses the installed version, no
+// network, and no build flags of the user or the project.
+var readOnly = []string{"GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-mod=readonly"}
+
 // neutral returns variables that keep git, go and cargo from running programs that the project in
 // dir configures, unless the command itself names them. It disables programs of git's settings for
 // signatures, file watching and the objects of partial clones, the settings of directories that
