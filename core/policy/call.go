@@ -51,12 +51,10 @@ type Call struct {
 	// [Engine.Paths] lists the required ones; a missing path leads to itself.
 	RealPaths map[string]string
 
-	// Repositories maps absolute cleaned directories to an objection, as a
-	// sentence, to the repository that git would use there: that the session has
-	// created or changed it, or that its configuration has a key that may make git
-	// run a program. [Engine.GitDirs] lists the required ones; there is
-	// no objection to one that is missing or "".
-	Repositories map[string]string
+	// Repositories maps absolute cleaned directories to the repository that git
+	// would use there. [Engine.GitDirs] lists the required ones: with the facts
+	// about those it may list more. A missing one is the zero value.
+	Repositories map[string]Repository
 
 	// Found maps the names of programs to the executable files that they lead to,
 	// and absolute cleaned paths to their targets, with links resolved.
@@ -71,4 +69,15 @@ type Call struct {
 
 	// the parsed command line, if it has been parsed already; nil for other calls
 	Line *shell.Line
+}
+
+// Repository describes the git repository of a directory.
+type Repository struct {
+	// Objection is the reason, as a sentence, why git is not safe in it: the session
+	// has created or changed it, or its configuration has a key that may make git
+	// run a program. "": there is none.
+	Objection string
+	// Top is the top directory of the work tree, absolute, with links resolved; ""
+	// if it is unknown or there is none.
+	Top string
 }

@@ -69,6 +69,7 @@ func (t *trial) takeApart(index *shellIndex) *judge {
 	case len(j.parts) == 0: // comments, or tests without commands
 		j.parts = []shell.Part{{Kind: shell.Builtin, Text: command, Parent: -1}}
 	}
+	j.findTops()
 	j.brings = make([]bool, len(j.parts))
 	for _, p := range j.parts {
 		if p.Parent >= 0 && p.Kind != shell.Write && !p.Option {

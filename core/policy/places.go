@@ -132,11 +132,12 @@ func destination(p *shell.Part) (string, bool) {
 		return "", false
 	}
 	switch p.Words[0].Text {
-	case "cd", "pushd":
-	case "popd":
-		return ".", true
+	case "cd", "pushd", "popd":
 	default:
 		return "", false
+	}
+	if p.Moves {
+		return ".", true
 	}
 	words := p.Words[1:]
 	for len(words) > 0 && fixed(words[0]) && len(words[0].Text) > 1 && words[0].Text[0] == '-' {

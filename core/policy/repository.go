@@ -41,8 +41,41 @@ func (e *Engine) GitDirs(c Call) []string {
 	for i := range j.parts {
 		in, _ := j.gitDirs(&j.parts[i])
 		dirs = append(dirs, in...)
+		for _, dir := range j.parts[i].Repository {
+			if dir = joined(j.start, dir); filepath.IsAbs(dir) {
+				dirs = append(dirs, dir)
+			}
+		}
 	}
 	return unique(dirs)
+}
+
+// findTops sets the directories of parts in the top directory of a repository, or
+// below it, if that is known.
+func (j *judge) findTops() {
+	copied := false
+	for i := range j.parts {
+		p := &j.parts[i]
+		if len(p.Repository) == 0 {
+			continue
+		}
+		var dirs []string
+		for _, dir := range p.Repository {
+			if top := j.call.Repositories[joined(j.start, dir)].Top; filepath.IsAbs(top) {
+				dirs = append(dirs, filepath.Join(top, p.Below))
+			}
+		}
+		if len(dirs) < len(p.Repository) {
+			continue
+		}
+		if p.Below == "" { // git may have failed, and the shell has stayed
+			dirs = append(dirs, p.Repository...)
+		}
+		if !copied {
+			j.parts, copied = slices.Clone(j.parts), true
+		}
+		j.parts[i].Dirs = dirs
+	}
 }
 
 // gitDirs returns the directories in which a part runs git; false if it runs git
@@ -57,7 +90,7 @@ func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 	}
 	var dirs []string
 	in := p.Dirs
-	if len(in) == 0 {
+	if len(p.Repository) > 0 && p.Below == "" {
 		in = p.Repository
 	}
 	for _, dir := range in {
@@ -128,7 +161,7 @@ func (j *judge) guardRepository(i int, v *judged) {
 	}
 	for _, dir := range dirs {
 		if why == "" {
-			why = j.call.Repositories[dir]
+			why = j.call.Repositories[dir].Objection
 		}
 		if why == "" && j.makes(i, dir) {
 			why = fmt.Sprintf("The line itself may create a repository in %s.", abridged(dir))
@@ -140,7 +173,6 @@ func (j *judge) guardRepository(i int, v *judged) {
 	v.verdict = AskUser
 	v.reason = why + " Git runs the programs that a repository's configuration and hooks name. No rule about a command covers them."
 	v.remedy = "Check its configuration and hooks. Trust that lists the key of the configuration, for a change a later session, or a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
-	v.asWrite = &Decision{Explanation: Explanation{Rule: "repositories", Tier: TierDefault.String(), Source: BuiltIn}}
 	v.asWrite = &Decision{Explanation: Explanation{Rule: "repositories", Tier: TierDefault.String(), Source: BuiltIn}}
 }
 

@@ -77,7 +77,7 @@ func TestRepositoriesOfTheSession(t *testing.T) {
 	} {
 		c := command(t, line, policy.ModeAutoEdit)
 		c.Dir, c.Roots = "/w", []string{"/w"}
-		c.Repositories = map[string]string{"/w": "", "/w/lib": made, "/w/lib/sub": made, "/w/sub": "", "/w/named": made}
+		c.Repositories = map[string]policy.Repository{"/w/lib": {Objection: made}, "/w/lib/sub": {Objection: made}, "/w/named": {Objection: made}}
 		d := e.Decide(c)
 		require.Equal(t, want, d.Decision, "%s: %s", line, d.Reason)
 		require.Subset(t, []string{"/w", "/w/lib", "/w/lib/sub", "/w/sub", "/w/named", "/w/sub/deep"}, append(e.GitDirs(c), "/w"), line)
@@ -116,7 +116,7 @@ func TestTopDirectoryOfTheRepository(t *testing.T) {
 	} {
 		c := command(t, line, policy.ModeAutoEdit)
 		c.Dir, c.Roots = "/w", []string{"/w"}
-		c.Repositories = map[string]string{"/w": "", "/w/lib": "The repository was made during the session.", "/w/sub": ""}
+		c.Repositories = map[string]policy.Repository{"/w/lib": {Objection: "The repository was made during the session."}}
 		require.Equal(t, want, e.Decide(c).Decision, line)
 	}
 }

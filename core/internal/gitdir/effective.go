@@ -63,9 +63,7 @@ func (r *repository) read() *effective {
 		}
 		read.note(filepath.Join(dir, name))
 	}
-	head, err := readSmall(filepath.Join(r.dir, "HEAD"))
-	names := strings.HasPrefix(string(head), "ref: refs/") || len(head) >= 40 && strings.Trim(string(head[:40]), "0123456789abcdef") == ""
-	read.complete = err == nil && names && exists(r.common, "objects") && exists(r.common, "refs")
+	read.complete = r.isComplete()
 	read.repository(r, 0)
 	return read.effective
 }
@@ -223,4 +221,11 @@ func (w *Watch) current(r *repository) *effective {
 		w.mu.Unlock()
 	}
 	return cached
+}
+
+// isComplete reports whether git accepts the repository.
+func (r *repository) isComplete() bool {
+	head, err := readSmall(filepath.Join(r.dir, "HEAD"))
+	names := strings.HasPrefix(string(head), "ref: refs/") || len(head) >= 40 && strings.Trim(string(head[:40]), "0123456789abcdef") == ""
+	return err == nil && names && exists(r.common, "objects") && exists(r.common, "refs")
 }

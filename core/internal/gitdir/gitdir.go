@@ -143,6 +143,22 @@ func find(dir string) (*repository, bool) {
 	return nil, false
 }
 
+// Top returns the top directory of the work tree in which an absolute directory lies, with links
+// resolved; "" if there is none, or git may use another one.
+func Top(dir string) string {
+	for r := range upward(dir) {
+		if r.bare || r.entry == "" || !r.isComplete() {
+			break
+		}
+		config, err := readSmall(filepath.Join(r.common, "config"))
+		if strings.Contains(strings.ToLower(string(config)), "worktree") || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			break // core.worktree
+		}
+		return r.top
+	}
+	return ""
+}
+
 // upward yields the repositories in a directory and its ancestors. Git uses the first complete one.
 func upward(dir string) iter.Seq[*repository] {
 	return func(yield func(*repository) bool) {

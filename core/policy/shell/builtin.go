@@ -30,9 +30,9 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		return a.jobs(sc, ws), true
 	case "cd", "pushd", "popd":
 		index := add(Builtin)
-		a.moveTo(sc, ws)
-		if name == "popd" {
-			a.parts[index].Dirs = sc.dirs.list
+		if a.moveTo(sc, ws) && index < len(a.parts) {
+			a.parts[index].Moves = true
+			a.parts[index].in(sc.success)
 		}
 		return index, true
 	case "set", "shopt":
@@ -208,8 +208,15 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 	}
 }
 
-// moveTo follows cd, pushd and popd.
-func (a *analysis) moveTo(sc *scope, ws []arg) {
+// moveTo follows cd, pushd and popd. It reports whether the possible targets are
+// those of a success, and not the words of the command.
+func (a *analysis) moveTo(sc *scope, ws []arg) (moves bool) {
+	defer func(before folders) {
+		if a.left {
+			before = a.been.union(before)
+		}
+		a.been, a.left = before, true
+	}(sc.dirs)
 	args := ws[1:]
 	for len(args) > 0 && args[0].is("-P", "-L", "-e", "-@", "--", "-Pe", "-LP") {
 		args = args[1:]
@@ -222,15 +229,32 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 			to = to.union(a.pushed)
 		}
 		sc.went(to, to)
+		moves = true
 	case a.setsDirs, name == "popd", len(args) > 1, len(args) == 0 && name == "pushd":
 		sc.went(folders{}, folders{})
 	case len(args) == 0: // home
 		sc.went(sc.dirs.union(sc.dirs.moved("~")), sc.dirs.moved("~"))
-	case name == "cd" && isTopLevel(args[0]) && !slices.Contains(a.given.functions, "git"):
-		sc.went(sc.dirs.topLevel(), sc.dirs.topLevel())
+	case name == "cd" && args[0].is("-"): // without an earlier change of directory it fails
+		to := sc.dirs
+		if a.left {
+			to = a.been
+		}
+		if a.looseAll || a.loose["OLDPWD"] || len(a.vars["OLDPWD"]) > 0 {
+			to = folders{}
+		}
+		sc.went(sc.dirs.union(to), to)
+		moves = true
+	case !args[0].Static && args[0].certain != nil:
+		to, ok := sc.dirs.certainFolders(args[0].certain)
+		if ok {
+			sc.went(sc.dirs.union(to), to)
+		} else {
+			sc.went(folders{}, folders{})
+		}
+		moves = ok
 	case !args[0].Static, strings.HasPrefix(args[0].Text, "-"), name == "pushd" && strings.HasPrefix(args[0].Text, "+"):
 		sc.went(folders{}, folders{})
-	case sc.dirs.lost() && !strings.HasPrefix(args[0].Text, "/"):
+	case sc.dirs.lost() && sc.dirs.repo == nil && !strings.HasPrefix(args[0].Text, "/"):
 		sc.went(folders{}, folders{})
 	default:
 		to := sc.dirs.moved(args[0].Text)
@@ -239,13 +263,7 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 	if name == "pushd" {
 		a.push(sc.dirs)
 	}
-}
-
-// isTopLevel reports whether a word is git's output for the top directory of the
-// repository.
-func isTopLevel(w arg) bool {
-	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.Trim(w.text(), `"`), "$("), ")"))
-	return strings.TrimSpace(strings.TrimSuffix(text, "2>/dev/null")) == "git rev-parse --show-toplevel"
+	return moves
 }
 
 // push records the directories that pushd leaves and enters: popd may lead to any

@@ -11,12 +11,17 @@ import (
 // call walks a simple command and returns the index of its part, -1 if it has
 // none.
 func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
-	index := -1
+	index, before := -1, sc.dirs
 	for _, as := range c.Assigns {
 		if as.Name != nil && as.Name.Value == "IFS" && len(c.Args) > 0 && c.Args[0].Lit() == "read" && !slices.Contains(a.given.functions, "read") {
 			continue // it applies only to read's input
 		}
 		a.assignment(sc, as)
+	}
+	if len(c.Args) == 0 {
+		for _, as := range c.Assigns {
+			a.assignedHere(sc, as)
+		}
 	}
 	if ws := a.words(c.Args); len(ws) > 0 {
 		index = a.command(sc, ws, in)
@@ -28,8 +33,9 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 			}
 		}
 	}
-	// Directory changes within the command do not affect its own words.
-	a.substitutions(sc.inside(), c)
+	at := sc.inside()
+	at.dirs = before // a change of directory does not affect the command's own words
+	a.substitutions(at, c)
 	return index
 }
 

@@ -15,17 +15,26 @@ type facts struct {
 	reads   []string // variables whose values are part of it
 	texts   []string // its static text
 	rooted  bool     // it does not begin with a dash, although it is unknown or read
+	single  bool     // it contains neither blanks nor patterns, although it is unknown or read
+	printed bool     // a program has printed part of it
 	cut     bool     // its beginning has been cut off
 	joins   bool     // its pieces may form a name that is not in texts
 }
 
 func (f *facts) add(g facts) {
 	f.rooted = (f.rooted || !f.unknown && len(f.reads) == 0) && (g.rooted || !g.unknown && len(g.reads) == 0)
+	f.single = f.isSingle() && g.isSingle()
+	f.printed = f.printed || g.printed
 	f.unknown = f.unknown || g.unknown
 	f.joins = f.joins || g.joins
 	f.cut = f.cut || g.cut
 	f.reads = appendNew(f.reads, g.reads...)
 	f.texts = appendNew(f.texts, g.texts...)
+}
+
+// isSingle reports whether a value contains neither blanks nor patterns.
+func (f *facts) isSingle() bool {
+	return (f.single || !f.unknown && len(f.reads) == 0) && !slices.ContainsFunc(f.texts, func(s string) bool { return strings.ContainsAny(s, " \t\n*?[\\") })
 }
 
 // factsOf returns the facts of a word.
@@ -279,7 +288,9 @@ func (a *analysis) pieceFacts(p syntax.WordPart) facts {
 		}
 		a.following++
 		defer func() { a.following-- }()
-		return a.outputFacts(p.Stmts)
+		f := a.outputFacts(p.Stmts)
+		f.printed = f.unknown
+		return f
 	}
 	return facts{unknown: true}
 }

@@ -42,7 +42,7 @@ func (a *analysis) git(sc *scope, ws []arg) int {
 			a.gitSetting(sc, index, i, v, true)
 		case w.Static && slices.Contains(gitWithValue, w.Text):
 			i++
-			if i < len(ws) && ws[i].splits && !ws[i].number {
+			if i < len(ws) && ws[i].splits && !ws[i].number && ws[i].certain == nil {
 				a.runs(sc, index, i, ws[i].text(), "it may bring options that make git run commands")
 			}
 		case strings.HasPrefix(w.head, "-"):

@@ -59,13 +59,17 @@ type Part struct {
 	// pandoc -o: a rule that allows the program allows it in the workspace.
 	Product bool
 	// Dirs are the directories in which the part may run, as written, absolute or
-	// relative to the initial directory, which is ".". Empty: unknown. For popd
-	// they also contain its possible targets.
+	// relative to the initial directory, which is ".". Empty: unknown.
 	Dirs []string
 	// Repository are directories whose git repository the part runs in, if Dirs
 	// is unknown: it runs in the top directory of the repository of one of them,
-	// as after cd "$(git rev-parse --show-toplevel)".
+	// as after cd "$(git rev-parse --show-toplevel)", or in the directory Below of
+	// it.
 	Repository []string
+	Below      string
+	// Moves marks a change of directory whose targets are in Dirs or Repository,
+	// and not in Words.
+	Moves bool
 
 	// Raw is the command as written, with its redirections, from its program on;
 	// "" for a part that is not literally in the line.

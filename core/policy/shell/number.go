@@ -82,10 +82,10 @@ func (a *analysis) fixedWords(c *syntax.CallExpr) []string {
 
 // fixedText returns the text of a word in which bash expands nothing.
 func fixedText(w *syntax.Word) (string, bool) {
-	for _, p := range w.Parts {
+	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, `*?[{~`) {
+			if strings.ContainsAny(p.Value, `*?[{`) || i == 0 && strings.HasPrefix(p.Value, "~") {
 				return "", false
 			}
 		case *syntax.SglQuoted:
@@ -153,7 +153,14 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 		if len(args) > 1 && (args[0] == "merge-base" || args[0] == "rev-parse") && onlyRevisions(args[1:]) {
 			return facts{} // hashes
 		}
-		if len(args) > 1 && !slices.Contains(args, "") && slices.Contains([]string{"rev-parse", "merge-base", "write-tree", "describe"}, args[0]) {
+		switch {
+		case slices.Contains(args, "") || len(args) < 2:
+		case args[0] == "rev-parse" && onlyAmong(args[1:], "--show-toplevel --git-dir --absolute-git-dir --git-common-dir --quiet -q"):
+			return facts{unknown: true, rooted: true}
+		case args[0] == "rev-parse" && onlyAmong(args[1:], "--abbrev-ref --symbolic-full-name"),
+			args[0] == "branch" && args[1] == "--show-current" && len(args) == 2:
+			return facts{unknown: true, single: true}
+		case slices.Contains([]string{"merge-base", "write-tree", "describe"}, args[0]):
 			return facts{unknown: true, rooted: true}
 		}
 		return facts{unknown: slices.Contains(args, "") || len(args) < 2 || args[0] != "rev-list" || args[1] != "--count"}
@@ -362,6 +369,11 @@ func (a *analysis) countsFirst(s *syntax.Stmt, column *syntax.CallExpr) bool {
 		}
 	}
 	return ws[0] != "du" || slices.ContainsFunc(ws, func(w string) bool { return onlyOptions([]string{w}, "skbmc") && strings.Contains(w, "s") })
+}
+
+// onlyAmong reports whether all options in words are among others.
+func onlyAmong(words []string, others string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return w == "" || w[0] == '-' && !in(others, w) })
 }
 
 // onlyRevisions reports whether git prints only hashes for words.

@@ -20,6 +20,9 @@ type operand struct {
 	index int
 	own   int
 	word  arg
+	// printed states that only the output of programs counts: the program has few
+	// harmful options, and names of files are its common operands.
+	printed bool
 }
 
 // operands records the words of a command that only bash can expand and that may
@@ -31,7 +34,9 @@ func (a *analysis) operands(sc *scope, index int, ws []arg) {
 		}
 	}
 	name := programName(ws[0])
-	if row := optionsOf()[name]; index < 0 || row != nil && row.open || isShell(name) || rowsOf()[name] != nil {
+	row := optionsOf()[name]
+	harmless := row != nil && row.open
+	if index < 0 || harmless && row.short == "" || isShell(name) || rowsOf()[name] != nil {
 		return
 	}
 	valued, listed := valuedOptions[name]
@@ -45,7 +50,7 @@ func (a *analysis) operands(sc *scope, index int, ws []arg) {
 			(!listed || strings.Contains(valued, " "+before.Text+" ") || name == "find" && findValues[before.Text] > 0):
 		case w.head != "" && w.head[0] != '-' && w.head[0] != '+' && !w.splits && !beginsPattern(w):
 		default:
-			a.mayBeOptions = append(a.mayBeOptions, operand{sc: sc, index: index, own: i + 1, word: w})
+			a.mayBeOptions = append(a.mayBeOptions, operand{sc: sc, index: index, own: i + 1, word: w, printed: harmless})
 		}
 	}
 }
@@ -66,18 +71,30 @@ func (a *analysis) checkOperands() {
 	}
 	done := map[int]bool{}
 	for _, o := range a.mayBeOptions {
-		if !done[o.index] && a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{}) {
+		if !done[o.index] && a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{}) && (!o.printed || a.isPrinted(factsOf(o.word), map[string]bool{})) {
 			done[o.index] = true
 			a.add(o.sc.under(o.index, o.own), Part{Kind: Unknown, Option: true, Text: o.word.text(), Reason: "it may come out as an option; put -- before it, or ./"})
 		}
 	}
 }
 
+// isPrinted reports whether a program has printed part of a value.
+func (a *analysis) isPrinted(f facts, seen map[string]bool) bool {
+	for _, name := range f.reads {
+		name = canonicalName(name)
+		if g := a.values[name]; g != nil && !seen[name] {
+			seen[name] = true
+			f.printed = f.printed || a.isPrinted(*g, seen)
+		}
+	}
+	return f.printed
+}
+
 // isOption reports whether a value that is not in the line may be an option, or
 // contain one among its words if it is split.
 func (a *analysis) isOption(f facts, split, cut bool, seen map[string]bool) bool {
 	cut = cut || f.cut
-	if f.unknown && (split || cut || !f.rooted) {
+	if f.unknown && (split && !f.single || cut || !f.rooted) {
 		return true
 	}
 	if a.splitsElse && split && slices.ContainsFunc(f.texts, func(s string) bool { return strings.Contains(s, "-") }) {
@@ -85,14 +102,15 @@ func (a *analysis) isOption(f facts, split, cut bool, seen map[string]bool) bool
 	}
 	for _, name := range f.reads {
 		name = canonicalName(name)
-		if seen[name] || f.rooted && !split && !cut {
+		g := a.values[name]
+		if seen[name] || f.rooted && !cut && (!split || g != nil && g.isSingle()) {
 			continue
 		}
 		seen[name] = true
 		if slices.Contains(bashSets, name) && !strings.HasSuffix(name, "PWD") {
 			return true
 		}
-		if g := a.values[name]; g != nil && a.isOption(*g, split, cut, seen) {
+		if g != nil && a.isOption(*g, split, cut, seen) {
 			return true
 		}
 	}

@@ -141,6 +141,12 @@ type analysis struct {
 	readsFD        bool                      // a descriptor other than 0 to 2 may be open for reading
 	values         map[string]*facts         // of assignments in the line walked so far
 	learned        bool                      // one of them is unknown
+	loose          map[string]bool           // variables with other values than those in vars
+	looseAll       bool                      // any variable may be one
+	valued         map[*syntax.Word][]string // all values of assigned words that are not static
+	now            *scope                    // of the statement being walked
+	been           folders                   // all directories that the line walked so far may have left
+	left           bool                      // it has left one
 	evaluations    []evaluation
 	mayBeOptions   []operand
 	expanded       []operand // all words of commands that are not static
@@ -164,7 +170,7 @@ type analysis struct {
 }
 
 func newAnalysis(source string) *analysis {
-	return &analysis{source: source, parts: make([]Part, 0, 4), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{}, arrays: map[string]bool{},
+	return &analysis{source: source, parts: make([]Part, 0, 4), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{}, loose: map[string]bool{}, valued: map[*syntax.Word][]string{}, arrays: map[string]bool{},
 		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 
@@ -184,7 +190,8 @@ func (a *analysis) add(sc *scope, p Part) int {
 		a.problem = fmt.Sprintf("it has more than %d parts", maxParts)
 		return len(a.parts) - 1
 	}
-	p.Parent, p.Dirs, p.Repository = sc.parent, sc.dirs.list, sc.dirs.repo
+	p.Parent = sc.parent
+	p.in(sc.dirs)
 	if sc.parent >= 0 {
 		p.Own = sc.own
 	}
@@ -196,6 +203,11 @@ func (a *analysis) add(sc *scope, p Part) int {
 	}
 	a.parts = append(a.parts, p)
 	return len(a.parts) - 1
+}
+
+// in sets the directories of a part.
+func (p *Part) in(dirs folders) {
+	p.Dirs, p.Repository, p.Below = dirs.list, dirs.repo, dirs.below
 }
 
 // unknown adds a part of which only the reason is known.

@@ -11,6 +11,7 @@ import (
 // position: assignments, functions, arithmetic.
 func (a *analysis) scan(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
+		a.scanSetters(n)
 		switch n := n.(type) {
 		case *syntax.Assign:
 			a.scanAssign(n)

@@ -12,7 +12,10 @@ const maxDirs = 8
 
 // folders are the possible working directories of a command. An empty list means
 // unknown; repo may then contain directories whose git repository it is in.
-type folders struct{ list, repo []string }
+type folders struct {
+	list, repo []string
+	below      string // the path below the top directory of that repository
+}
 
 func here() folders { return folders{list: []string{"."}} }
 
@@ -22,7 +25,10 @@ func (f folders) topLevel() folders { return folders{repo: f.repository()} }
 // repository returns directories of which one lies in the git repository of the
 // command's directory; none: unknown.
 func (f folders) repository() []string {
-	if f.lost() {
+	switch {
+	case f.below != "":
+		return nil
+	case f.lost():
 		return f.repo
 	}
 	return f.list
@@ -31,6 +37,12 @@ func (f folders) repository() []string {
 func (f folders) lost() bool { return len(f.list) == 0 }
 
 func (f folders) union(g folders) folders {
+	if f.below != "" || g.below != "" {
+		if f.below == g.below && slices.Equal(f.repo, g.repo) {
+			return f
+		}
+		return folders{}
+	}
 	of := f.repository()
 	to := g.repository()
 	if len(of) == 0 || len(to) == 0 {
@@ -57,6 +69,12 @@ func (f folders) moved(target string) folders {
 		return folders{list: []string{path.Clean(target)}}
 	}
 	var out folders
+	if below := path.Join(f.below, target); f.lost() && f.repo != nil && below != ".." && !strings.HasPrefix(below, "../") {
+		if below == "." {
+			below = ""
+		}
+		return folders{repo: f.repo, below: below}
+	}
 	for _, d := range f.list {
 		if to := path.Join(d, target); !slices.Contains(out.list, to) {
 			out.list = append(out.list, to)
@@ -67,17 +85,18 @@ func (f folders) moved(target string) folders {
 
 // scope is the context of a command in the line.
 type scope struct {
-	dirs        folders // its possible working directories
-	success     folders // those of the next command if the last one succeeded
-	parent, own int     // of its parts
-	depth       int     // of command lines in command lines
-	top         bool    // it runs exactly once
-	guess       bool    // it may not run at all: only tightening conclusions are drawn
-	again       bool    // it may run again, or concurrently with other parts of the line
-	prints      printed // text written here
-	fed         input   // input of commands without a redirection, if the line provides it
-	bare        bool    // programs do not receive the variables that commands begin with
-	foreign     bool    // another program runs it: the line's functions are unknown there
+	dirs        folders  // its possible working directories
+	success     folders  // those of the next command if the last one succeeded
+	parent, own int      // of its parts
+	depth       int      // of command lines in command lines
+	top         bool     // it runs exactly once
+	guess       bool     // it may not run at all: only tightening conclusions are drawn
+	again       bool     // it may run again, or concurrently with other parts of the line
+	prints      printed  // text written here
+	fed         input    // input of commands without a redirection, if the line provides it
+	bare        bool     // programs do not receive the variables that commands begin with
+	set         []string // variables that certainly have a value of the line
+	foreign     bool     // another program runs it: the line's functions are unknown there
 }
 
 // inside returns a scope whose changes do not leak out.

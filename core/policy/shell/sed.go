@@ -139,6 +139,12 @@ func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, b
 }
 
 func (a *analysis) sedScript(sc *scope, index, own int, w arg) {
+	if !w.Static && w.certain != nil {
+		for _, v := range w.certain {
+			a.sedScript(sc, index, own, known(v))
+		}
+		return
+	}
 	if !w.Static && !w.number {
 		a.runs(sc, index, own, w.text(), "the effect of the sed script is unknown")
 		return

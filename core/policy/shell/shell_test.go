@@ -124,7 +124,7 @@ func TestWordShapes(t *testing.T) {
 	const text, word, name, number = HoleText, HoleWord, HoleName, HoleNumber
 	for line, want := range map[string][]string{
 		`x "$x"/y`: {word + "/y"}, "x a*.go": {"a" + name + ".go"}, "x r[ab]m": {"r" + name + "m"}, "x -n$((1+2))x": {"-n" + number + "x"}, "x $#": {number},
-		`a=1; x "--$a$b"`: {"--" + word + word, "--1" + word}, `x r["mn"$y]z`: {"r" + text + "z"}, `x $(f)'a b'\c`: {text + "a bc"}, "x @(a|b)c": {text + "c"}, `x a\*b*`: {"a*b" + name},
+		`a=1; x "--$a$b"`: {"--" + number + word, "--1" + word}, `x r["mn"$y]z`: {"r" + text + "z"}, `x $(f)'a b'\c`: {text + "a bc"}, "x @(a|b)c": {text + "c"}, `x a\*b*`: {"a*b" + name},
 		"a=b; a=c; x $a": {text, "b", "c"}, `x [a`: nil, `x "$@"`: {text}, "x a?": {"a" + name},
 	} {
 		parts := Parse(line).Parts

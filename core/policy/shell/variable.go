@@ -110,7 +110,7 @@ func (a *analysis) isNumber(p *syntax.ParamExp) bool {
 	case "RANDOM", "SECONDS", "LINENO", "PPID", "UID", "EUID", "EPOCHSECONDS", "BASHPID", "SHLVL":
 		return len(a.vars[p.Param.Value]) == 0
 	}
-	return false
+	return a.isNumeric(p.Param.Value)
 }
 
 // isIFS reports whether an unquoted expansion only separates words.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,8 +10,10 @@ import (
 // file walks a parsed text; its changes of directory stay in sc.
 func (a *analysis) file(sc *scope, f *syntax.File, source string) {
 	outer, at, mapped := a.source, a.at, a.mapped
-	a.source, a.at = source, sc
-	defer func() { a.source, a.at, a.mapped = outer, at, mapped }()
+	now := a.now
+	a.source, a.at, a.now = source, sc, sc
+	sc.set = nil
+	defer func() { a.source, a.at, a.mapped, a.now = outer, at, mapped, now }()
 	a.findMaps(f)
 	hadHazard := a.evaluates && a.hazard
 	a.scan(f)
@@ -32,6 +35,9 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 		at = sc.inside()
 		at.again = true
 	}
+	now := a.now
+	a.now = at
+	defer func() { a.now = now }()
 	index, ran, first := -1, len(a.ran), len(a.parts)
 	at.success = at.dirs
 	fed := at.fed
@@ -96,7 +102,12 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 				a.named(sc, it.Name.Value)
 			}
 		}
-		a.loop(sc, cmd, func(sc *scope) { a.stmts(sc, cmd.Do) })
+		a.loop(sc, cmd, func(sc *scope) {
+			if it, ok := cmd.Loop.(*syntax.WordIter); ok {
+				sc.set = append(slices.Clip(sc.set), it.Name.Value)
+			}
+			a.stmts(sc, cmd.Do)
+		})
 	case *syntax.CaseClause:
 		a.cases(sc, cmd)
 	case *syntax.FuncDecl:

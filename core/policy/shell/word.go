@@ -20,6 +20,7 @@ type arg struct {
 	template string   // its value, with dynamic pieces as written, numbers as 0
 	head     string   // its certain prefix
 	values   []string // its possible expansions, before bash splits them
+	certain  []string // all its expansions, if it is not static but they are known
 	splits   bool     // not quoted: it may expand to no word, one or several
 	number   bool     // all its dynamic pieces are numbers
 	quoted   bool     // part of it is quoted, so that it is a word even if empty
@@ -141,6 +142,8 @@ type field struct {
 	head     string
 	values   []string // nil: only its template, unless dynamic
 	unsure   bool     // a dynamic piece has no known values
+	certain  []string // all values of a dynamic field, unless unclear
+	unclear  bool     // a dynamic piece may have other values
 	dynamic  bool
 	words    bool // a dynamic piece may be several words
 	notNum   bool
@@ -307,11 +310,20 @@ func (f *fields) append(text, pattern, raw string) {
 	for i := range c.values {
 		c.values[i] += text
 	}
+	for i := range c.certain {
+		c.certain[i] += text
+	}
 }
 
 // dyn processes a piece that only bash can expand.
 func (f *fields) dyn(raw string, values []string, quoted, number bool) {
+	f.dynAll(raw, values, nil, quoted, number)
+}
+
+// dynAll is dyn for a piece of which all values may be known.
+func (f *fields) dynAll(raw string, values, certain []string, quoted, number bool) {
 	c := &f.cur
+	c.extend(certain, !quoted && f.split, f.a.setsIFS || f.a.splitsElse)
 	if f.a.splitsElse && f.split && !quoted {
 		values, number = nil, false
 	}
@@ -361,7 +373,27 @@ func (f *fields) param(p *syntax.ParamExp, quoted bool) {
 		f.dyn(f.a.written(p), f.a.paramValues(p), false, false)
 		return
 	}
-	f.dyn(f.a.written(p), f.a.paramValues(p), quoted, f.a.isNumber(p))
+	f.dynAll(f.a.written(p), f.a.paramValues(p), f.a.certainValues(p), quoted, f.a.isNumber(p))
+}
+
+// extend appends a piece with all its values to those of the field.
+func (c *field) extend(certain []string, split, otherwise bool) {
+	if split && (otherwise || slices.ContainsFunc(certain, func(v string) bool { return v == "" || strings.ContainsAny(v, " \t\n*?[\\") })) {
+		certain = nil
+	}
+	old := c.certain
+	if !c.dynamic {
+		old = []string{c.template.String()}
+	}
+	if c.unclear = c.unclear || len(certain) == 0 || len(old)*len(certain) > maxCertain; c.unclear {
+		return
+	}
+	c.certain = make([]string, 0, len(old)*len(certain))
+	for _, o := range old {
+		for _, v := range certain {
+			c.certain = append(c.certain, o+v)
+		}
+	}
 }
 
 // manyWords reports whether an expansion is several words even when quoted.
@@ -385,7 +417,7 @@ func (f *fields) expansion(p syntax.WordPart, quoted bool) {
 	case *syntax.ArithmExp:
 		f.dyn(f.a.written(p), nil, quoted, true)
 	case *syntax.CmdSubst:
-		f.dyn(f.a.written(p), f.a.output(p.Stmts), quoted, false)
+		f.dynAll(f.a.written(p), f.a.output(p.Stmts), f.a.certainOutput(p.Stmts), quoted, false)
 	case *syntax.ProcSubst:
 		f.dyn(f.a.written(p), nil, true, false)
 	default:
@@ -413,6 +445,9 @@ func (f *fields) end() {
 			w.facts = f.facts
 		}
 		w.splits = c.words
+		if !c.unclear && !glob {
+			w.certain = c.certain
+		}
 		w.number = !c.notNum
 		if !c.unsure {
 			w.values = c.values

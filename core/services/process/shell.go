@@ -3,6 +3,7 @@ package process
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -32,7 +33,9 @@ func findShell() (string, error) {
 // inherits the cookie.
 func (s *Service) environment(dir, cookie string) []string {
 	id := s.o.Marker + "_COMMAND_ID"
-	env := s.o.Environ()
+	env := slices.DeleteFunc(slices.Clone(s.o.Environ()), func(v string) bool {
+		return strings.HasPrefix(v, "OLDPWD=") // the policy follows cd -, which must not lead to another directory
+	})
 	for _, v := range env {
 		if outer, ok := strings.CutPrefix(v, id+"="); ok {
 			cookie = outer + ":" + cookie // a session inside a command of another session

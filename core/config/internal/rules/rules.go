@@ -238,23 +238,32 @@ func (r *Rules) Decide(call policy.Call) policy.Decision {
 	return r.Engine.Decide(call)
 }
 
-// lookAtRepositories adds objections to the repositories in which a call would
-// run git.
+// lookAtRepositories adds the facts about the repositories in which a call would
+// run git, unless it has them.
 func (r *Rules) lookAtRepositories(call *policy.Call) {
 	r.lookUp(call)
+	if call.Repositories != nil {
+		return
+	}
 	dirs := r.GitDirs(*call)
 	if len(dirs) == 0 {
 		return
 	}
-	call.Repositories = make(map[string]string, len(dirs))
-	for _, dir := range dirs {
-		call.Repositories[dir] = r.repos.UnsafeReason(dir)
+	call.Repositories = make(map[string]policy.Repository, len(dirs))
+	for range 2 { // once the top directories are known, there may be more
+		for _, dir := range dirs {
+			if _, known := call.Repositories[dir]; !known {
+				call.Repositories[dir] = policy.Repository{Objection: r.repos.UnsafeReason(dir), Top: gitdir.Top(dir)}
+			}
+		}
+		dirs = r.GitDirs(*call)
 	}
 }
 
 // Follow resolves the paths of a call, and reports whether they can be resolved.
 func (r *Rules) Follow(call *policy.Call) bool {
 	r.Prepare(call)
+	r.lookAtRepositories(call)
 	for _, path := range r.Paths(*call) {
 		real, err := workspace.RealPath(path)
 		if err != nil {
