@@ -183,7 +183,7 @@ func TestReadOnlyModes(t *testing.T) {
 	c.Confinable, c.Sealed, c.Untrusted = policy.Namespaces, true, true
 	places(nil).look(e, &c)
 	require.Equal(t, policy.AskUser, e.Decide(c).Decision)
-	c.Untrusted, c.Repositories = false, map[string]string{"/w/src": "The session made it."}
+	c.Untrusted, c.Repositories = false, map[string]policy.Repository{"/w/src": {Objection: "The session made it."}}
 	require.Equal(t, policy.AskUser, e.Decide(c).Decision)
 
 	c = command(t, "echo a; ls > out", policy.ModeAutoEdit)
