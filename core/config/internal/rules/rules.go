@@ -239,12 +239,17 @@ func (r *Rules) Decide(call policy.Call) policy.Decision {
 }
 
 // lookAtRepositories adds the facts about the repositories in which a call would
-// run git, unless it has them.
+// run git, and then about what it reads, unless it has them.
 func (r *Rules) lookAtRepositories(call *policy.Call) {
-	r.lookUp(call)
-	if call.Repositories != nil {
-		return
+	if call.Repositories == nil {
+		r.findRepositories(call)
 	}
+	if call.Found == nil {
+		r.lookUp(call)
+	}
+}
+
+func (r *Rules) findRepositories(call *policy.Call) {
 	dirs := r.GitDirs(*call)
 	if len(dirs) == 0 {
 		return
