@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -255,13 +256,19 @@ func (r *Rules) findRepositories(call *policy.Call) {
 		return
 	}
 	call.Repositories = make(map[string]policy.Repository, len(dirs))
-	for range 2 { // once the top directories are known, there may be more
-		for _, dir := range dirs {
-			if _, known := call.Repositories[dir]; !known {
-				call.Repositories[dir] = policy.Repository{Objection: r.repos.UnsafeReason(dir), Top: gitdir.Top(dir)}
-			}
+	for _, dir := range dirs {
+		call.Repositories[dir] = policy.Repository{Objection: r.repos.UnsafeReason(dir)}
+	}
+	if !bytes.Contains(call.Params, []byte("--show-toplevel")) {
+		return
+	}
+	for _, dir := range dirs {
+		call.Repositories[dir] = policy.Repository{Objection: call.Repositories[dir].Objection, Top: gitdir.Top(dir)}
+	}
+	for _, dir := range r.GitDirs(*call) { // more, now that the top directories are known
+		if _, known := call.Repositories[dir]; !known {
+			call.Repositories[dir] = policy.Repository{Objection: r.repos.UnsafeReason(dir)}
 		}
-		dirs = r.GitDirs(*call)
 	}
 }
 
