@@ -45,7 +45,8 @@ git update-ref HEAD "$c" && git config gpg.program "$PWD/evil" && `
 		"a partial clone": {`git init -q && echo x > a && git add a && git -c user.name=a -c user.email=a@b commit -qm m && git config extensions.partialClone origin && git config core.repositoryFormatVersion 1 && git config remote.origin.promisor true && git config remote.origin.url "$PWD" && git config remote.origin.uploadpack "$PWD/evil" && rm -f .git/objects/$(git rev-parse HEAD:a | sed 's|^..|&/|')`, "git show"},
 		"an embedded bare repository": {`git init -q --bare sub && git -C sub config core.bare false && git -C sub config core.worktree . && echo x > sub/a && git -C sub add a && echo y > sub/a && git -C sub config diff.external "$PWD/evil" &&
 rm -rf sub/hooks && mkdir -p sub/refs && touch sub/refs/keep && git init -q && git add sub && git commit -qm m && git clone -q . got`, "cd got/sub && git diff"},
-		"a version of go": {`printf 'module x\ngo 1.21\ntoolchain go1.99.1\n' > go.mod && mkdir bin && cp evil bin/go1.99.1`, "PATH=$PATH:$PWD/bin; go env GOVERSION; go version"},
+		"a version of go":                {`printf 'module x\ngo 1.21\ntoolchain go1.99.1\n' > go.mod && mkdir bin && cp evil bin/go1.99.1`, "PATH=$PATH:$PWD/bin; go env GOVERSION; go version"},
+		"a version of go in a workspace": {`printf 'go 1.21\ntoolchain go1.99.1\n' > go.work && mkdir bin && cp evil bin/go1.99.1`, "PATH=$PATH:$PWD/bin; go list -m; go doc fmt.Println"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +87,23 @@ func TestExplicitRequestsWork(t *testing.T) {
 	r, err := s.Run(t.Context(), process.Command{Line: `echo "$GOTOOLCHAIN"; git config a.b; git config log.showSignature`, Dir: dir})
 	require.NoError(t, err)
 	require.Equal(t, "go1.26.1\nc\nfalse", strings.TrimSpace(r.Text))
+}
+
+// PB-02, PB-03: commands have the variables that keep git from writing and asking, unless the user
+// has set them, and no directory for cd -.
+func TestVariablesOfCommands(t *testing.T) {
+	t.Parallel()
+	dir, _, environ := hostile(t)
+	s := newService(t, process.Options{Environ: func() []string { return append(environ, "OLDPWD=/", "GIT_PAGER=less") }})
+	const line = `echo "$GIT_PAGER $GIT_OPTIONAL_LOCKS $GIT_NO_LAZY_FETCH"; cd - || echo stays; pwd`
+	r, err := s.Run(t.Context(), process.Command{Line: line, Dir: dir})
+	require.NoError(t, err)
+	require.Contains(t, r.Text, "cat 0 1\n")
+	require.Contains(t, r.Text, "stays\n"+dir)
+	s = newService(t, process.Options{Environ: func() []string { return append(environ, "GIT_OPTIONAL_LOCKS=1") }})
+	r, err = s.Run(t.Context(), process.Command{Line: line, Dir: dir})
+	require.NoError(t, err)
+	require.Contains(t, r.Text, "cat 1 1\n")
 }
 
 // A bare repository that the command names works as usual.
