@@ -1,10 +1,12 @@
 package process_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -97,4 +99,63 @@ func TestProtected(t *testing.T) {
 	require.Empty(t, r.Removed)
 	require.Contains(t, r.Text, ".env.mine")
 	require.NoFileExists(t, filepath.Join(ws, ".git", "x"))
+}
+
+// SB-01: with a network, servers of this machine can be reached, but no abstract sockets; modules
+// that are downloaded go to the workspace's cache.
+func TestConfineWithNetwork(t *testing.T) {
+	s, ws, _ := inNamespaces(t, func(c *process.Confinement) { c.NoTCP, c.PerCommand = false, false })
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer tcp.Close() //nolint:errcheck // nothing was sent
+	_, port, err := net.SplitHostPort(tcp.Addr().String())
+	require.NoError(t, err)
+	abstract, err := net.Listen("unix", "@fettle-network-"+port)
+	require.NoError(t, err)
+	defer abstract.Close() //nolint:errcheck // nothing was sent
+	r, err := s.Run(t.Context(), process.Command{Dir: ws, Line: `exec 2>&1; (exec 3<>/dev/tcp/127.0.0.1/` + port + `) && echo reached; echo "$GOMODCACHE $GOPROXY $GOFLAGS"`})
+	require.NoError(t, err)
+	require.Regexp(t, `^reached\n\S+/tools/go-mod file://\S+/cache/download,\S+ .*-modcacherw\n$`, r.Text)
+	r, err = s.Run(t.Context(), process.Command{Dir: ws, Line: pythonOf(t) + ` -c 'import socket; socket.socket(socket.AF_UNIX).connect("\0fettle-network-` + port + `")' 2>&1`})
+	require.NoError(t, err)
+	require.Contains(t, r.Text, "PermissionError")
+}
+
+// SB-01: without namespaces, commands are confined one by one by Landlock.
+func TestConfinePerCommandByLandlock(t *testing.T) {
+	ws := t.TempDir()
+	c := process.Confinement{Kind: process.Landlock, PerCommand: true, Writable: []string{ws}}
+	if err := c.Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	s := newService(t, process.Options{Confinement: c})
+	outside := t.TempDir()
+	for how, want := range map[process.Confine]string{
+		process.ConfineDefault: "ws temp outside", process.ConfineNone: "ws temp outside", process.ConfineWrite: "ws temp", process.ConfineRead: "temp",
+	} {
+		r, err := s.Run(t.Context(), process.Command{Dir: ws, Confine: how, Line: `exec 2>/dev/null; echo $(touch a && echo ws; touch $TMPDIR/b && echo temp; : >'` + outside + `'/c && echo outside)`})
+		require.NoError(t, err)
+		require.Equal(t, want+"\n", r.Text, "%q", how)
+	}
+}
+
+// SB-02: a terminal, a background process with input, and signals work as they do unconfined.
+func TestConfinedTerminal(t *testing.T) {
+	s, ws, _ := inNamespaces(t, func(c *process.Confinement) { c.PerCommand = false })
+	r, err := s.Run(t.Context(), process.Command{Dir: ws, PTY: true, Line: "test -t 0 && stty size && tty && echo x >/dev/tty"})
+	require.NoError(t, err)
+	require.Equal(t, "40 120\n/dev/console\nx\n", r.Text)
+	info, err := s.Start(t.Context(), process.Command{Dir: ws, Line: "cat; exit 3"})
+	require.NoError(t, err)
+	require.NoError(t, s.Write(t.Context(), info.ID, "hello\n", true))
+	u, err := s.Read(t.Context(), info.ID, process.ReadOptions{Wait: 10 * time.Second, ForEnd: true})
+	require.NoError(t, err)
+	require.Equal(t, "hello\n", u.Text)
+	require.Equal(t, 3, u.Code)
+	info, err = s.Start(t.Context(), process.Command{Dir: ws, Line: "sleep 1000"})
+	require.NoError(t, err)
+	require.Less(t, info.PID, 100, "the ID in the process namespace")
+	info, err = s.Kill(t.Context(), info.ID)
+	require.NoError(t, err)
+	require.Equal(t, "SIGTERM", info.Signal)
 }
