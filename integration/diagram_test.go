@@ -24,7 +24,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"config", "config: composes a session", "core/config core/config/extensioncheck core/config/internal/*"},
 	{"agent", "agent: the conversation, subagents", "core/agent core/agent/* core/internal/a2a core/internal/compact core/internal/prompt"},
 	{"scheduler", "scheduler: the path of a call", "core/scheduler"},
-	{"tools", "tools: the contract of a tool", "core/tools core/tools/toollist"},
+	{"tools", "tools: the contract of a tool", "core/tools core/tools/host core/tools/toollist"},
 	{"builtin", "tools/…: the built-in tools", "core/tools/* core/internal/discovered"},
 	{"custom", "hooks, skills, extensions, commands", "core/hooks core/internal/hookrun core/skills core/extensions core/commands core/commands/* core/services/extensionstore"},
 	{"mcp", "mcp: servers, clients, sign-in", "core/mcp core/mcp/*"},

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // bookshelf is an MCP server over stdio for the scripts. Its argument selects the
@@ -88,7 +89,7 @@ func shelfService(offered []tools.DeclarativeTool) *mcp.Service {
 		},
 		Prompts: func(context.Context) ([]mcp.Prompt, error) { return []mcp.Prompt{{Name: "review"}}, nil },
 		Prompt: func(context.Context, string, map[string]string) (mcp.PromptMessages, error) {
-			return mcp.PromptMessages{Messages: []tools.Message{{Role: tools.RoleUser, Content: tools.Text("Review it.")}}}, nil
+			return mcp.PromptMessages{Messages: []host.Message{{Role: host.RoleUser, Content: tools.Text("Review it.")}}}, nil
 		},
 	}
 }

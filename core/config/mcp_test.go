@@ -25,13 +25,14 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // toolCall is a call that a fake receives.
 type toolCall struct {
 	Tool     string
 	Args     json.RawMessage
-	Progress func(tools.Progress)
+	Progress func(host.Progress)
 }
 
 // servers dials servers within the test, by name.
@@ -114,7 +115,7 @@ func (f *fakeServer) Prompts(context.Context) ([]mcp.Prompt, error) {
 	return []mcp.Prompt{{Name: "book review", Arguments: []mcp.PromptArgument{{Name: "title", Required: true}}}}, nil
 }
 
-func (f *fakeServer) Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (mcp.CallResult, error) {
+func (f *fakeServer) Call(ctx context.Context, tool string, args json.RawMessage, progress func(host.Progress)) (mcp.CallResult, error) {
 	c := toolCall{tool, args, progress}
 	if f.call == nil {
 		return mcp.CallResult{Content: []tools.Part{{Text: "called " + c.Tool + " " + string(c.Args)}}}, nil
@@ -130,9 +131,9 @@ func (f *fakeServer) Prompt(_ context.Context, name string, args map[string]stri
 	if args["title"] == "none" {
 		return mcp.PromptMessages{}, errors.New("none")
 	}
-	return mcp.PromptMessages{Messages: []tools.Message{
-		{Role: tools.RoleUser, Content: tools.Text(f.info.Version + " " + name + " of " + args["title"])},
-		{Role: tools.RoleAssistant, Content: tools.Text("I have read it.")},
+	return mcp.PromptMessages{Messages: []host.Message{
+		{Role: host.RoleUser, Content: tools.Text(f.info.Version + " " + name + " of " + args["title"])},
+		{Role: host.RoleAssistant, Content: tools.Text("I have read it.")},
 	}}, nil
 }
 
@@ -581,7 +582,7 @@ func TestServerAsks(t *testing.T) {
 		_ = c.MessageBus().Publish(bus.AskUserResponse{CorrelationID: r.CorrelationID, Answers: map[string]string{"0": "Ann"}})
 	})
 	server.call = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
-		got, err := server.handlers.Elicit(ctx, tools.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		got, err := server.handlers.Elicit(ctx, host.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 		return mcp.CallResult{Content: []tools.Part{{Text: string(got.Action) + string(got.Content)}}}, err
 	}
 	require.Contains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), `accept{"name":"Ann"}`)

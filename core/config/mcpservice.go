@@ -40,7 +40,7 @@ type MCPServiceOptions struct {
 
 // Serve returns the service that offers c's tools to an MCP client. A call
 // goes through the scheduler, so that policy applies; its questions go only to
-// the client that calls, by [tools.HostOf]. Several services of one Config share
+// the client that calls, by host.FromContext. Several services of one Config share
 // its file state and its approvals: give a client that requires its own state a
 // Config of its own. The error has code not_initialized.
 func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {

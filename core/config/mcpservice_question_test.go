@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // EX-20: a question shows the end of a call too, however long it is and whatever
@@ -115,23 +115,23 @@ type unwilling struct {
 	err error
 }
 
-func (f unwilling) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) { return nil, f.err }
+func (f unwilling) Ask(context.Context, ...host.Question) ([]host.Reply, error) { return nil, f.err }
 
 // silent is a client with empty replies.
 type silent struct{ *client }
 
-func (silent) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) {
-	return []tools.Reply{{}}, nil
+func (silent) Ask(context.Context, ...host.Question) ([]host.Reply, error) {
+	return []host.Reply{{}}, nil
 }
 
 // EX-20: the reason why a question was not answered determines the refusal: a
 // client that has sent an invalid answer was asked.
 func TestMCPServiceUnanswered(t *testing.T) {
-	refused := func(code fault.Code, message string) tools.Host {
+	refused := func(code fault.Code, message string) host.Host {
 		return unwilling{&client{}, fault.New(code, "test", message, "")}
 	}
 	tests := map[string]struct {
-		host tools.Host
+		host host.Host
 		code fault.Code
 		says string
 	}{
@@ -144,12 +144,12 @@ func TestMCPServiceUnanswered(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, config.MCPServiceOptions{AllTools: true})
-			r := s.Call(tools.WithHost(t.Context(), tt.host), "write_file", json.RawMessage(`{"file_path":"a.txt","content":"x"}`))
+			r := s.Call(host.NewContext(t.Context(), tt.host), "write_file", json.RawMessage(`{"file_path":"a.txt","content":"x"}`))
 			require.Equal(t, tt.code, fault.CodeOf(r.Error))
 			require.Contains(t, r.LLMContent.String(), tt.says)
 			require.NoFileExists(t, filepath.Join(s.dir, "a.txt"))
 
-			r = s.Call(tools.WithHost(t.Context(), tt.host), "ask_user", json.RawMessage(`{"questions":[{"question":"Which?","header":"W","type":"text"}]}`))
+			r = s.Call(host.NewContext(t.Context(), tt.host), "ask_user", json.RawMessage(`{"questions":[{"question":"Which?","header":"W","type":"text"}]}`))
 			if tt.code == fault.DeniedByUser {
 				require.Nil(t, r.Error, "the questions were left unanswered")
 			} else {
@@ -168,6 +168,6 @@ func TestMCPServiceProgressAtTheEnd(t *testing.T) {
 		r := callAs(t, s.Service, c, "run_shell_command", map[string]any{"command": "echo hello"})
 		require.Nil(t, r.Error)
 		require.Len(t, c.progress, 1, "call %d", i)
-		require.Equal(t, tools.Progress{Done: 1, Message: "hello"}, c.progress[0])
+		require.Equal(t, host.Progress{Done: 1, Message: "hello"}, c.progress[0])
 	}
 }

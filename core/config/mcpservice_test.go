@@ -21,50 +21,51 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // client is a fake MCP client: it records messages and questions, and answers.
 type client struct {
 	// answer returns the reply to a form; nil: the client cannot be asked.
-	answer func(e tools.Elicitation) tools.Elicited
+	answer func(e host.Elicitation) host.Elicited
 
 	mu       sync.Mutex
-	asked    []tools.Question
-	progress []tools.Progress
+	asked    []host.Question
+	progress []host.Progress
 }
 
-func (c *client) Progress(p tools.Progress) {
+func (c *client) Progress(p host.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = append(c.progress, p)
 }
 
-func (c *client) Log(tools.LogEntry) {}
+func (c *client) Log(host.LogEntry) {}
 
-func (c *client) Ask(_ context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+func (c *client) Ask(_ context.Context, questions ...host.Question) ([]host.Reply, error) {
 	c.mu.Lock()
 	c.asked = append(c.asked, questions...)
 	c.mu.Unlock()
 	if c.answer == nil {
 		return nil, fault.New(fault.NoApprover, "test", "This client cannot be asked.", "")
 	}
-	var replies []tools.Reply
+	var replies []host.Reply
 	for _, q := range questions {
 		given := c.answer(*q.Elicit)
-		replies = append(replies, tools.Reply{Elicit: &given})
+		replies = append(replies, host.Reply{Elicit: &given})
 	}
 	return replies, nil
 }
 
 // says answers every form with the same content.
-func says(content string) func(tools.Elicitation) tools.Elicited {
-	return func(tools.Elicitation) tools.Elicited {
-		return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(content)}
+func says(content string) func(host.Elicitation) host.Elicited {
+	return func(host.Elicitation) host.Elicited {
+		return host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(content)}
 	}
 }
 
-func leaves(action tools.ElicitAction) func(tools.Elicitation) tools.Elicited {
-	return func(tools.Elicitation) tools.Elicited { return tools.Elicited{Action: action} }
+func leaves(action host.ElicitAction) func(host.Elicitation) host.Elicited {
+	return func(host.Elicitation) host.Elicited { return host.Elicited{Action: action} }
 }
 
 // mcpServed is a Config over a temporary directory with a service of it.
@@ -116,7 +117,7 @@ func callAs(t *testing.T, svc *mcp.Service, c *client, tool string, args map[str
 	t.Helper()
 	raw, err := json.Marshal(args)
 	require.NoError(t, err)
-	return svc.Call(tools.WithHost(t.Context(), c), tool, raw)
+	return svc.Call(host.NewContext(t.Context(), c), tool, raw)
 }
 
 // state decodes a state object.
@@ -237,14 +238,14 @@ func withPoke(p *config.Parameters) {
 // without a question.
 func TestMCPServiceRefusals(t *testing.T) {
 	tests := map[string]struct {
-		answer func(tools.Elicitation) tools.Elicited
+		answer func(host.Elicitation) host.Elicited
 		code   fault.Code
 		says   []string
 	}{
 		"no, with a word":         {says(`{"answer":"no","reason":"use b.txt"}`), fault.DeniedByUser, []string{"use b.txt"}},
-		"declined":                {leaves(tools.ElicitDecline), fault.DeniedByUser, nil},
-		"left":                    {leaves(tools.ElicitCancel), fault.DeniedByUser, []string{"not answered"}},
-		"accepted without a word": {leaves(tools.ElicitAccept), fault.DeniedByUser, []string{"does not fit the requested form"}},
+		"declined":                {leaves(host.ElicitDecline), fault.DeniedByUser, nil},
+		"left":                    {leaves(host.ElicitCancel), fault.DeniedByUser, []string{"not answered"}},
+		"accepted without a word": {leaves(host.ElicitAccept), fault.DeniedByUser, []string{"does not fit the requested form"}},
 		"an answer not offered":   {says(`{"answer":"always"}`), fault.DeniedByUser, []string{`"always" was not offered`}},
 		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, []string{"does not fit the requested form"}},
 		"an action there is not":  {leaves("maybe"), fault.DeniedByUser, []string{`The action "maybe"`}},
@@ -304,7 +305,7 @@ func TestMCPServiceQuestionsDoNotMix(t *testing.T) {
 		svc := serviceOf(t, s.config, config.MCPServiceOptions{})
 		for j := range 4 {
 			name := fmt.Sprintf("client%d-%d.txt", i, j)
-			c := &client{answer: func(e tools.Elicitation) tools.Elicited {
+			c := &client{answer: func(e host.Elicitation) host.Elicited {
 				if !strings.Contains(e.Message, name) {
 					t.Errorf("the client of %s was asked: %s", name, e.Message)
 				}
@@ -312,7 +313,7 @@ func TestMCPServiceQuestionsDoNotMix(t *testing.T) {
 			}}
 			all.Go(func() {
 				raw := fmt.Sprintf(`{"file_path":%q,"content":"x"}`, name)
-				r := svc.Call(tools.WithHost(t.Context(), c), "write_file", json.RawMessage(raw))
+				r := svc.Call(host.NewContext(t.Context(), c), "write_file", json.RawMessage(raw))
 				if r.Error != nil || len(c.asked) != 1 {
 					t.Errorf("%s: %v, asked %d times", name, r.Error, len(c.asked))
 				}
@@ -515,9 +516,9 @@ func TestMCPServiceProgress(t *testing.T) {
 		}}}
 	})
 	c := &client{}
-	told := &awaited{client: c, told: make(chan tools.Progress, 100)}
+	told := &awaited{client: c, told: make(chan host.Progress, 100)}
 	done := make(chan tools.Result)
-	go func() { done <- s.Call(tools.WithHost(context.WithoutCancel(t.Context()), told), "chatty", nil) }()
+	go func() { done <- s.Call(host.NewContext(context.WithoutCancel(t.Context()), told), "chatty", nil) }()
 	first := <-told.told
 	require.True(t, strings.HasPrefix(first.Message, "one"))
 	require.GreaterOrEqual(t, first.Done, 1.0)
@@ -538,10 +539,10 @@ func TestMCPServiceProgress(t *testing.T) {
 // awaited is a client that receives progress over a channel.
 type awaited struct {
 	*client
-	told chan tools.Progress
+	told chan host.Progress
 }
 
-func (a *awaited) Progress(p tools.Progress) { a.told <- p }
+func (a *awaited) Progress(p host.Progress) { a.told <- p }
 
 // printing is a tool that prints while it runs.
 type printing struct {

@@ -11,12 +11,13 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // run runs one call. The scheduler has already applied the policy and obtained
 // any approval.
 func (r *remote) run(ctx context.Context, args json.RawMessage, out tools.Output) (tools.Result, error) {
-	relay := &relay{host: tools.HostOf(ctx), out: out}
+	relay := &relay{host: host.FromContext(ctx), out: out}
 	defer relay.close()
 	var answer CallResult
 	err := r.server.request(ctx, "call "+r.name, "its tool "+quoted(r.name), func(ctx context.Context, session Session) (err error) {
@@ -34,14 +35,14 @@ func (r *remote) run(ctx context.Context, args json.RawMessage, out tools.Output
 
 // relay forwards the progress notifications of a running call.
 type relay struct {
-	host tools.Host
+	host host.Host
 	out  tools.Output
 
 	mu     sync.Mutex
 	closed bool
 }
 
-func (r *relay) progress(p tools.Progress) {
+func (r *relay) progress(p host.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -60,7 +61,7 @@ func (r *relay) close() {
 }
 
 // progressLine formats progress for display, for example "3/10 reading".
-func progressLine(p tools.Progress) string {
+func progressLine(p host.Progress) string {
 	number := func(f float64) string {
 		if math.Abs(f) >= 1e15 {
 			return strconv.FormatFloat(f, 'g', 6, 64)

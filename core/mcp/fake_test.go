@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // dialer is a Dialer whose servers are functions, keyed by name.
@@ -34,7 +35,7 @@ func (d dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (
 type toolCall struct {
 	Tool     string
 	Args     json.RawMessage
-	Progress func(tools.Progress)
+	Progress func(host.Progress)
 }
 
 // fake is a session. A test configures it before the session is used, or through
@@ -148,7 +149,7 @@ func (s *fake) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
 	return slices.Clone(s.prompts), ctx.Err()
 }
 
-func (s *fake) Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (mcp.CallResult, error) {
+func (s *fake) Call(ctx context.Context, tool string, args json.RawMessage, progress func(host.Progress)) (mcp.CallResult, error) {
 	c := toolCall{tool, args, progress}
 	s.step("Call")
 	if s.onCall != nil {
@@ -170,7 +171,7 @@ func (s *fake) Prompt(ctx context.Context, name string, args map[string]string) 
 	if s.onPrompt != nil {
 		return s.onPrompt(ctx, name, args)
 	}
-	return mcp.PromptMessages{Messages: []tools.Message{{Role: tools.RoleUser, Content: tools.Text(fmt.Sprint(name, args))}}}, nil
+	return mcp.PromptMessages{Messages: []host.Message{{Role: host.RoleUser, Content: tools.Text(fmt.Sprint(name, args))}}}, nil
 }
 
 func (s *fake) Subscribe(context.Context, string) error { s.step("Subscribe"); return nil }

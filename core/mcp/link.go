@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // link is one connection of a server.
@@ -136,7 +136,7 @@ func (s *server) handlers(l *link) Handlers {
 		},
 	}
 	if s.m.o.Elicit != nil {
-		h.Elicit = func(ctx context.Context, e tools.Elicitation) (tools.Elicited, error) { return s.elicit(ctx, l, e) }
+		h.Elicit = func(ctx context.Context, e host.Elicitation) (host.Elicited, error) { return s.elicit(ctx, l, e) }
 	}
 	if roots := s.m.o.Roots; roots != nil {
 		h.Roots = func() (folders []string) {
@@ -150,12 +150,12 @@ func (s *server) handlers(l *link) Handlers {
 }
 
 // note logs a log message of the server.
-func (s *server) note(e tools.LogEntry) {
+func (s *server) note(e host.LogEntry) {
 	write := s.m.o.Logger.Debug
 	switch e.Level {
-	case tools.LogWarning:
+	case host.LogWarning:
 		write = s.m.o.Logger.Info
-	case tools.LogError, tools.LogCritical, tools.LogAlert, tools.LogEmergency:
+	case host.LogError, host.LogCritical, host.LogAlert, host.LogEmergency:
 		write = s.m.o.Logger.Warn
 	}
 	text := string(e.Data)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Options configure a [Manager]. Dialer is required.
@@ -26,7 +27,7 @@ type Options struct {
 	// ten minutes; the text has at most 4 KiB, the schema at most 64. The
 	// timeouts of the requests that were already running are suspended meanwhile,
 	// for half an hour at most.
-	Elicit func(ctx context.Context, server string, e tools.Elicitation) (tools.Elicited, error)
+	Elicit func(ctx context.Context, server string, e host.Elicitation) (host.Elicited, error)
 	Roots  func() []string // the session's directories; nil: roots are not supported
 	// Changed is called with the name of a server whose tools, resources, prompts
 	// or status have changed. Calls are sequential. It must not wait for the

@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // EX-16: servers start concurrently; one that hangs, panics or fails does not
@@ -678,7 +679,7 @@ func TestSecrets(t *testing.T) {
 		var log strings.Builder
 		m := manage(t, mcp.Options{Logger: logger(&log), Servers: []mcp.Configured{c}, Dialer: dialer{"s": s.dial}})
 		require.True(t, m.Settled(t.Context()))
-		s.Log(tools.LogEntry{Level: tools.LogError, Data: []byte(`"says ` + all + `"`)})
+		s.Log(host.LogEntry{Level: host.LogError, Data: []byte(`"says ` + all + `"`)})
 		r := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
 		require.Equal(t, fault.MCPToolError, r.Error.Code)
 		clean(t, fmt.Sprintf("%v %s", r, r.Error.Error()))

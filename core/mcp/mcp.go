@@ -17,6 +17,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // ServerSpec describes how to reach a server and which of its tools to use.
@@ -145,5 +146,5 @@ type PromptArgument struct {
 // PromptMessages is the content of a filled-in [Prompt].
 type PromptMessages struct {
 	Description string
-	Messages    []tools.Message
+	Messages    []host.Message
 }

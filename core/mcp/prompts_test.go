@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // prompt returns a prompt with arguments; those that end in "!" are required.
@@ -28,7 +29,7 @@ func TestPrompts(t *testing.T) {
 	var got map[string]string
 	s.onPrompt = func(_ context.Context, name string, args map[string]string) (mcp.PromptMessages, error) {
 		got = args
-		return mcp.PromptMessages{Description: name, Messages: []tools.Message{{Role: tools.RoleUser, Content: tools.Text("Do it.")}}}, nil
+		return mcp.PromptMessages{Description: name, Messages: []host.Message{{Role: host.RoleUser, Content: tools.Text("Do it.")}}}, nil
 	}
 	m := one(t, s)
 	require.Equal(t, s.prompts, m.Prompts()["s"])
@@ -54,7 +55,7 @@ func TestPrompts(t *testing.T) {
 		})
 	}
 	s.onPrompt = func(context.Context, string, map[string]string) (mcp.PromptMessages, error) {
-		return mcp.PromptMessages{Messages: []tools.Message{{Content: tools.Text(strings.Repeat("x", 5<<20))}}}, nil
+		return mcp.PromptMessages{Messages: []host.Message{{Content: tools.Text(strings.Repeat("x", 5<<20))}}}, nil
 	}
 	_, err = m.Prompt(t.Context(), "s", "p", map[string]string{"a": "1"})
 	require.Equal(t, fault.MCPToolError, fault.CodeOf(err))

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Limits on elicitation requests.
@@ -63,9 +63,9 @@ func (q *questions) begin() (end func(), ok bool) {
 
 // elicit passes a server's question to the user. It answers cancel if that is not
 // possible.
-func (s *server) elicit(ctx context.Context, l *link, e tools.Elicitation) (answer tools.Elicited, err error) {
-	answer.Action = tools.ElicitCancel
-	refuse := func(why string) (tools.Elicited, error) {
+func (s *server) elicit(ctx context.Context, l *link, e host.Elicitation) (answer host.Elicited, err error) {
+	answer.Action = host.ElicitCancel
+	refuse := func(why string) (host.Elicited, error) {
 		s.m.o.Logger.Warn("a question of an MCP server is refused", "server", s.Name, "why", why)
 		return answer, nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // asker returns a session whose tool a asks the user and then takes another
@@ -21,7 +21,7 @@ import (
 func asker() *fake {
 	s := newFake(tool("a"))
 	s.onCall = func(ctx context.Context, _ toolCall) (mcp.CallResult, error) {
-		answer, err := s.Elicit(ctx, tools.Elicitation{Message: "Sure?"})
+		answer, err := s.Elicit(ctx, host.Elicitation{Message: "Sure?"})
 		if err != nil {
 			return mcp.CallResult{}, err
 		}
@@ -52,12 +52,12 @@ func TestElicit(t *testing.T) {
 				c := stdio("s")
 				c.Timeout = 2 * second
 				m := manage(t, mcp.Options{Dialer: dialer{"s": s.dial}, Servers: []mcp.Configured{c},
-					Elicit: func(ctx context.Context, server string, e tools.Elicitation) (tools.Elicited, error) {
+					Elicit: func(ctx context.Context, server string, e host.Elicitation) (host.Elicited, error) {
 						select {
 						case <-time.After(tt.takes):
-							return tools.Elicited{Action: tools.ElicitAccept, Content: []byte(`"` + server + e.Message + `"`)}, nil
+							return host.Elicited{Action: host.ElicitAccept, Content: []byte(`"` + server + e.Message + `"`)}, nil
 						case <-ctx.Done():
-							return tools.Elicited{Action: tools.ElicitCancel}, nil
+							return host.Elicited{Action: host.ElicitCancel}, nil
 						}
 					}, Roots: func() []string { return []string{"/a"} }})
 				require.True(t, m.Settled(t.Context()))
@@ -89,9 +89,9 @@ func TestQuestionsAndTime(t *testing.T) {
 		answer := make(chan struct{})
 		m := one(t, s, func(o *mcp.Options) {
 			o.Servers[0].Timeout = time.Minute
-			o.Elicit = func(context.Context, string, tools.Elicitation) (tools.Elicited, error) {
+			o.Elicit = func(context.Context, string, host.Elicitation) (host.Elicited, error) {
 				<-answer // and not at the end of ctx
-				return tools.Elicited{Action: tools.ElicitDecline}, nil
+				return host.Elicited{Action: host.ElicitDecline}, nil
 			}
 		})
 		hang := lookUp(t, m, "s", "hang")
@@ -106,7 +106,7 @@ func TestQuestionsAndTime(t *testing.T) {
 		}
 		lasts(11 * time.Minute)
 		synctest.Wait()
-		all.Go(func() { _, _ = s.Elicit(t.Context(), tools.Elicitation{Message: "Sure?"}) })
+		all.Go(func() { _, _ = s.Elicit(t.Context(), host.Elicitation{Message: "Sure?"}) })
 		synctest.Wait()
 		lasts(time.Minute)
 		time.Sleep(15 * time.Minute)
@@ -119,7 +119,7 @@ func TestQuestionsAndTime(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		answer = make(chan struct{})
 		for range 8 {
-			all.Go(func() { _, _ = s.Elicit(ctx, tools.Elicitation{Message: "Sure?"}) })
+			all.Go(func() { _, _ = s.Elicit(ctx, host.Elicitation{Message: "Sure?"}) })
 		}
 		time.Sleep(time.Hour)
 		cancel()
@@ -135,12 +135,12 @@ func TestQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open, most, put atomic.Int32
 		var longest atomic.Int64
-		ask := func(s *fake, n int, e tools.Elicitation) (cancelled int32) {
+		ask := func(s *fake, n int, e host.Elicitation) (cancelled int32) {
 			var count atomic.Int32
 			var all sync.WaitGroup
 			for range n {
 				all.Go(func() {
-					if answer, err := s.Elicit(t.Context(), e); err == nil && answer.Action == tools.ElicitCancel {
+					if answer, err := s.Elicit(t.Context(), e); err == nil && answer.Action == host.ElicitCancel {
 						count.Add(1)
 					}
 				})
@@ -150,33 +150,33 @@ func TestQuestionsAreBounded(t *testing.T) {
 		}
 		s := newFake(tool("a"))
 		s.onList = func(context.Context) error {
-			require.Equal(t, int32(700), ask(s, 700, tools.Elicitation{Message: "Pay!"}))
+			require.Equal(t, int32(700), ask(s, 700, host.Elicitation{Message: "Pay!"}))
 			return nil
 		}
 		m := one(t, s, func(o *mcp.Options) {
-			o.Elicit = func(_ context.Context, _ string, e tools.Elicitation) (tools.Elicited, error) {
+			o.Elicit = func(_ context.Context, _ string, e host.Elicitation) (host.Elicited, error) {
 				n := open.Add(1)
 				most.Store(max(most.Load(), n))
 				longest.Store(max(longest.Load(), int64(len(e.Message))))
 				put.Add(1)
 				time.Sleep(second)
 				open.Add(-1)
-				return tools.Elicited{Action: tools.ElicitAccept}, nil
+				return host.Elicited{Action: host.ElicitAccept}, nil
 			}
 		})
 		require.Equal(t, mcp.StateConnected, status(t, m, "s").State)
 		require.Zero(t, put.Load())
-		require.Equal(t, int32(700-9), ask(s, 700, tools.Elicitation{Message: strings.Repeat("Pay now! ", 1<<20)}))
+		require.Equal(t, int32(700-9), ask(s, 700, host.Elicitation{Message: strings.Repeat("Pay now! ", 1<<20)}))
 		require.Equal(t, int32(1), most.Load())
 		require.Equal(t, int32(9), put.Load())
 		require.LessOrEqual(t, longest.Load(), int64(5000))
-		for _, e := range []tools.Elicitation{{Schema: make([]byte, 1<<20)}, {URL: strings.Repeat("x", 1<<20)}, {URL: "https://example.org", ID: strings.Repeat("x", 1<<20)}} {
+		for _, e := range []host.Elicitation{{Schema: make([]byte, 1<<20)}, {URL: strings.Repeat("x", 1<<20)}, {URL: "https://example.org", ID: strings.Repeat("x", 1<<20)}} {
 			require.Equal(t, int32(1), ask(s, 1, e))
 		}
-		require.Zero(t, ask(s, 1, tools.Elicitation{Message: "Sure?", Schema: []byte(`{"type":"object"}`)}))
+		require.Zero(t, ask(s, 1, host.Elicitation{Message: "Sure?", Schema: []byte(`{"type":"object"}`)}))
 		s.drop(errBroken)
 		synctest.Wait()
-		require.Equal(t, int32(1), ask(s, 1, tools.Elicitation{Message: "Sure?"}))
+		require.Equal(t, int32(1), ask(s, 1, host.Elicitation{Message: "Sure?"}))
 		require.Equal(t, int32(10), put.Load())
 	})
 }
@@ -186,14 +186,14 @@ func TestQuestionOfOneThatIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
 		_ = one(t, s, func(o *mcp.Options) {
-			o.Elicit = func(ctx context.Context, _ string, _ tools.Elicitation) (tools.Elicited, error) {
+			o.Elicit = func(ctx context.Context, _ string, _ host.Elicitation) (host.Elicited, error) {
 				<-ctx.Done()
-				return tools.Elicited{}, ctx.Err()
+				return host.Elicited{}, ctx.Err()
 			}
 		})
 		begun := time.Now()
 		time.AfterFunc(second, func() { s.drop(errBroken) })
-		_, err := s.Elicit(t.Context(), tools.Elicitation{Message: "Sure?"})
+		_, err := s.Elicit(t.Context(), host.Elicitation{Message: "Sure?"})
 		require.Error(t, err)
 		require.Equal(t, second, time.Since(begun))
 	})

@@ -10,7 +10,7 @@ import (
 // Service is the set of functions that serves one client; core/mcp/server
 // implements the protocol on top of it. All functions must be safe for concurrent
 // use. A nil function means that the feature is not offered, except for Tools and
-// Call, which are both required. While Call, Read or Prompt runs, [tools.HostOf]
+// Call, which are both required. While Call, Read or Prompt runs, [host.FromContext]
 // of its ctx is the client; the other functions have no host.
 type Service struct {
 	// Tools returns the tools, in order.

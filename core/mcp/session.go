@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Dialer connects to servers. *client.Dialer implements it.
@@ -35,10 +36,10 @@ type Handlers struct {
 	// Changed receives the notifications of changed lists, and of changed resources
 	// that the session subscribes to.
 	Changed func(c Change)
-	Log     func(e tools.LogEntry)
+	Log     func(e host.LogEntry)
 	// Elicit asks the user. Unlike the other handlers it may block, and it is
 	// called on a goroutine of its own.
-	Elicit func(ctx context.Context, e tools.Elicitation) (tools.Elicited, error)
+	Elicit func(ctx context.Context, e host.Elicitation) (host.Elicited, error)
 	// Roots returns the absolute directories of the session; see also
 	// [Session.RootsChanged].
 	Roots func() []string
@@ -73,7 +74,7 @@ type Session interface {
 	// unchanged; nil is an empty one. progress receives the progress notifications of
 	// the running call; nil: they are dropped. An answer with IsError is not an error.
 	// When ctx ends, the server is notified and Call returns at once.
-	Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (CallResult, error)
+	Call(ctx context.Context, tool string, args json.RawMessage, progress func(host.Progress)) (CallResult, error)
 	ReadResource(ctx context.Context, uri string) ([]tools.Resource, error)
 	Prompt(ctx context.Context, name string, args map[string]string) (PromptMessages, error)
 	Subscribe(ctx context.Context, uri string) error // to its changes, see Handlers.Changed

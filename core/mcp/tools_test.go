@@ -22,6 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
@@ -481,14 +482,14 @@ func TestTimeLimit(t *testing.T) {
 	})
 }
 
-// host records the notifications of a call.
-type host struct {
-	tools.Host
+// recordingHost records the notifications of a call.
+type recordingHost struct {
+	host.Host
 	mu   sync.Mutex
-	told []tools.Progress
+	told []host.Progress
 }
 
-func (h *host) Progress(p tools.Progress) {
+func (h *recordingHost) Progress(p host.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told = append(h.told, p)
@@ -497,21 +498,21 @@ func (h *host) Progress(p tools.Progress) {
 // Progress goes to the host and, as a line, to the display; not after the call.
 func TestProgress(t *testing.T) {
 	s := newFake(tool("a"))
-	var late func(tools.Progress)
+	var late func(host.Progress)
 	s.onCall = func(_ context.Context, c toolCall) (mcp.CallResult, error) {
-		c.Progress(tools.Progress{Done: 1, Total: 3, Message: "on\nits \x1b[31mway"})
-		c.Progress(tools.Progress{Done: 2.5})
-		c.Progress(tools.Progress{Done: 1234567.891, Total: 1e300})
+		c.Progress(host.Progress{Done: 1, Total: 3, Message: "on\nits \x1b[31mway"})
+		c.Progress(host.Progress{Done: 2.5})
+		c.Progress(host.Progress{Done: 1234567.891, Total: 1e300})
 		late = c.Progress
 		return mcp.CallResult{}, nil
 	}
 	m := one(t, s)
-	h := new(host)
+	h := new(recordingHost)
 	var out strings.Builder
-	call(tools.WithHost(t.Context(), h), t, lookUp(t, m, "s", "a"), `{}`, func(chunk string) { out.WriteString(chunk) })
-	late(tools.Progress{Done: 3})
+	call(host.NewContext(t.Context(), h), t, lookUp(t, m, "s", "a"), `{}`, func(chunk string) { out.WriteString(chunk) })
+	late(host.Progress{Done: 3})
 	require.Equal(t, "1/3 on its [31mway\n2.5\n1234567.89/1e+300\n", out.String())
-	require.Equal(t, []tools.Progress{{Done: 1, Total: 3, Message: "on its [31mway"}, {Done: 2.5}, {Done: 1234567.891, Total: 1e300}}, h.told)
+	require.Equal(t, []host.Progress{{Done: 1, Total: 3, Message: "on its [31mway"}, {Done: 2.5}, {Done: 1234567.891, Total: 1e300}}, h.told)
 }
 
 // The tools fulfil the whole contract of a tool.

@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // batch is the calls of one Run or RunAll, and their states.
@@ -98,7 +99,7 @@ func (b *batch) run(ctx context.Context, i int) {
 		return
 	}
 	ctx, ended := b.observed(ctx, c.request)
-	ctx, closeHost := tools.HostUntil(ctx)
+	ctx, closeHost := host.Detachable(ctx)
 	defer closeHost()
 	ctx, settle := c.recorded(ctx)
 	var resp Response

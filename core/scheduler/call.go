@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // call is one call in progress.
@@ -163,7 +164,7 @@ func (c *call) execute(ctx context.Context) Response {
 	c.executed = true
 	var result tools.Result
 	out, closeOutput := c.output()
-	within, closeHost := tools.HostUntil(ctx)
+	within, closeHost := host.Detachable(ctx)
 	err = tools.Protect(c.name, "execute", func() (err error) {
 		defer executed(ctx)
 		defer closeHost()

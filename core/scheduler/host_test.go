@@ -13,36 +13,37 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
-// host records which step sent it a message.
-type host struct {
+// recordingHost records which step sent it a message.
+type recordingHost struct {
 	mu       sync.Mutex
 	messages []string
 }
 
-func (h *host) Progress(p tools.Progress) {
+func (h *recordingHost) Progress(p host.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.messages = append(h.messages, p.Message)
 }
 
-func (h *host) Log(tools.LogEntry) {}
+func (h *recordingHost) Log(host.LogEntry) {}
 
-func (h *host) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) {
-	return []tools.Reply{{Elicit: &tools.Elicited{Action: tools.ElicitAccept}}}, nil
+func (h *recordingHost) Ask(context.Context, ...host.Question) ([]host.Reply, error) {
+	return []host.Reply{{Elicit: &host.Elicited{Action: host.ElicitAccept}}}, nil
 }
 
 type anotherKey struct{}
 
 // report sends a message to the host of ctx.
 func report(ctx context.Context, step string) {
-	tools.HostOf(ctx).Progress(tools.Progress{Message: step})
+	host.FromContext(ctx).Progress(host.Progress{Message: step})
 }
 
 // EX-20: every step of a call has the host of the call, and only until the step ends.
 func TestHost(t *testing.T) {
-	h := new(host)
+	h := new(recordingHost)
 	kept := make(map[string]context.Context)
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	step := func(ctx context.Context, name string) {
@@ -52,9 +53,9 @@ func TestHost(t *testing.T) {
 	s.confirm = func(ctx context.Context) (*tools.Confirmation, error) { step(ctx, "confirm"); return nil, nil }
 	s.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
 		step(ctx, "execute")
-		replies, err := tools.HostOf(ctx).Ask(ctx, tools.Question{Elicit: &tools.Elicitation{Message: "Sure?"}})
+		replies, err := host.FromContext(ctx).Ask(ctx, host.Question{Elicit: &host.Elicitation{Message: "Sure?"}})
 		require.NoError(t, err)
-		require.Equal(t, tools.ElicitAccept, replies[0].Elicit.Action)
+		require.Equal(t, host.ElicitAccept, replies[0].Elicit.Action)
 		return tools.Result{LLMContent: tools.Text("done")}, nil
 	}
 	s.options.Before = []scheduler.Before{func(ctx context.Context, _ scheduler.Proposal) (scheduler.Advice, error) {
@@ -71,12 +72,12 @@ func TestHost(t *testing.T) {
 	s.options.Observe = []scheduler.Observe{func(ctx context.Context, _ scheduler.Request) (context.Context, func(scheduler.Response)) {
 		return context.WithValue(ctx, anotherKey{}, "another value"), nil
 	}}
-	require.Equal(t, scheduler.StatusSuccess, s.call(tools.WithHost(t.Context(), h)).Status)
+	require.Equal(t, scheduler.StatusSuccess, s.call(host.NewContext(t.Context(), h)).Status)
 	require.Equal(t, []string{"before", "path", "confirm", "execute", "after"}, h.messages)
 	for name, ctx := range kept {
 		require.Equal(t, "another value", ctx.Value(anotherKey{}), name)
 		report(ctx, "too late")
-		_, err := tools.HostOf(ctx).Ask(t.Context())
+		_, err := host.FromContext(ctx).Ask(t.Context())
 		require.Equal(t, fault.Cancelled, fault.CodeOf(err), name)
 	}
 	require.Len(t, h.messages, 5)
@@ -85,7 +86,7 @@ func TestHost(t *testing.T) {
 // The calls of a batch have the host too, concurrently. A tool that has returned does not end it for the others.
 // Messages of a tool that continues after its call are dropped.
 func TestHostOfBatch(t *testing.T) {
-	h := new(host)
+	h := new(recordingHost)
 	set := toolset{}
 	both := make(chan struct{}, 2)
 	release := make(chan struct{})
@@ -99,7 +100,7 @@ func TestHostOfBatch(t *testing.T) {
 			report(ctx, name)
 			late.Go(func() {
 				for range 100 {
-					tools.HostOf(ctx).Log(tools.LogEntry{Data: json.RawMessage(`1`)})
+					host.FromContext(ctx).Log(host.LogEntry{Data: json.RawMessage(`1`)})
 				}
 			})
 			return tools.Result{}, nil
@@ -116,7 +117,7 @@ func TestHostOfBatch(t *testing.T) {
 		}
 		return r, nil
 	}}
-	responses := scheduler.New(o).RunAll(tools.WithHost(t.Context(), h), batchOf("one", "two"))
+	responses := scheduler.New(o).RunAll(host.NewContext(t.Context(), h), batchOf("one", "two"))
 	late.Wait()
 	for _, r := range responses {
 		require.Equal(t, scheduler.StatusSuccess, r.Status)
@@ -126,7 +127,7 @@ func TestHostOfBatch(t *testing.T) {
 
 // A call within a call, such as a subagent's, has the host of the outer one.
 func TestHostOfInnerCalls(t *testing.T) {
-	h := new(host)
+	h := new(recordingHost)
 	allow := &stub{decide: func(policy.Call) policy.Decision {
 		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
 	}}
@@ -144,7 +145,7 @@ func TestHostOfInnerCalls(t *testing.T) {
 		return tools.Result{}, nil
 	})
 	s := scheduler.New(scheduler.Options{Tools: outer, Policy: allow})
-	s.Run(tools.WithHost(t.Context(), h), batchOf("outer")[0])
+	s.Run(host.NewContext(t.Context(), h), batchOf("outer")[0])
 	scheduler.New(scheduler.Options{Tools: inner, Policy: allow}).Run(during, batchOf("inner")[0]) // continues after its call
 	require.Equal(t, []string{"inner", "inner", "outer"}, h.messages)
 }

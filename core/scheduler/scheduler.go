@@ -152,7 +152,7 @@ const (
 // In plan mode a mutating call is not executed; its response is a preview of the change. Once ctx has ended no further
 // step starts, and the status of the response is cancelled unless the tool had already succeeded or failed.
 //
-// All steps receive the values of ctx. Its [tools.Host] serves the tool until Execute has returned, and the other steps
+// All steps receive the values of ctx. Its [host.Host] serves the tool until Execute has returned, and the other steps
 // until Run returns; later messages are discarded, and later questions fail.
 func (s *Scheduler) Run(ctx context.Context, r Request) Response {
 	b := s.newBatch([]Request{r})

@@ -6,16 +6,17 @@ import (
 	"fmt"
 
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // terminal is a host that prints all messages and answers yes.
 type terminal struct{}
 
-func (terminal) Progress(p tools.Progress) { fmt.Printf("%v of %v: %s\n", p.Done, p.Total, p.Message) }
-func (terminal) Log(tools.LogEntry)        {}
-func (terminal) Ask(_ context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+func (terminal) Progress(p host.Progress) { fmt.Printf("%v of %v: %s\n", p.Done, p.Total, p.Message) }
+func (terminal) Log(host.LogEntry)        {}
+func (terminal) Ask(_ context.Context, questions ...host.Question) ([]host.Reply, error) {
 	fmt.Println(questions[0].Elicit.Message)
-	return []tools.Reply{{Elicit: &tools.Elicited{Action: tools.ElicitAccept}}}, nil
+	return []host.Reply{{Elicit: &host.Elicited{Action: host.ElicitAccept}}}, nil
 }
 
 // A tool whose schema no struct can express, and which asks its host.
@@ -30,16 +31,16 @@ func ExampleDefineJSON() {
 		if err := json.Unmarshal(args, &p); err != nil {
 			return tools.Result{}, err
 		}
-		host := tools.HostOf(ctx)
-		replies, err := host.Ask(ctx, tools.Question{Elicit: &tools.Elicitation{Message: "Make these moves?"}})
+		h := host.FromContext(ctx)
+		replies, err := h.Ask(ctx, host.Question{Elicit: &host.Elicitation{Message: "Make these moves?"}})
 		if err != nil {
 			return tools.Result{}, err // the model receives nobody_to_ask
 		}
-		if replies[0].Elicit.Action != tools.ElicitAccept {
+		if replies[0].Elicit.Action != host.ElicitAccept {
 			return tools.Result{LLMContent: tools.Text("Nothing was moved."), Structured: json.RawMessage(`{"moved":0}`)}, nil
 		}
 		for i, m := range p.Moves {
-			host.Progress(tools.Progress{Done: float64(i + 1), Total: float64(len(p.Moves)), Message: m[0] + " to " + m[1]})
+			h.Progress(host.Progress{Done: float64(i + 1), Total: float64(len(p.Moves)), Message: m[0] + " to " + m[1]})
 		}
 		return tools.Result{
 			LLMContent: tools.Text(fmt.Sprintf("Made %d moves.", len(p.Moves))),
@@ -55,7 +56,7 @@ func ExampleDefineJSON() {
 		fmt.Println(err)
 		return
 	}
-	result, err := call.Execute(tools.WithHost(context.Background(), terminal{}), nil)
+	result, err := call.Execute(host.NewContext(context.Background(), terminal{}), nil)
 	fmt.Println(result.LLMContent, string(result.Structured), err)
 	// Output:
 	// Make these moves?

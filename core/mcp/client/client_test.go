@@ -23,6 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/client"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // long is the time after which a test counts as hanging.
@@ -116,7 +117,7 @@ func TestTransports(t *testing.T) {
 			require.Equal(t, []mcp.Prompt{{Name: "p", Arguments: []mcp.PromptArgument{{Name: "x", Required: true}}}}, prompts)
 			filled, err := s.Prompt(t.Context(), "p", map[string]string{"x": "1"})
 			require.NoError(t, err)
-			require.Equal(t, mcp.PromptMessages{Description: "d", Messages: []tools.Message{{Role: tools.RoleAssistant, Content: tools.Content{Parts: []tools.Part{{Text: "x=1"}}}}}}, filled)
+			require.Equal(t, mcp.PromptMessages{Description: "d", Messages: []host.Message{{Role: host.RoleAssistant, Content: tools.Content{Parts: []tools.Part{{Text: "x=1"}}}}}}, filled)
 			require.NoError(t, s.Ping(t.Context()))
 
 			_, err = s.Call(t.Context(), "none", nil, nil)
@@ -139,7 +140,7 @@ func TestProgress(t *testing.T) {
 			settled(t)
 			s := dial(t, spec(t), mcp.Handlers{})
 			var steps []float64
-			r, err := s.Call(t.Context(), "progress", nil, func(p tools.Progress) {
+			r, err := s.Call(t.Context(), "progress", nil, func(p host.Progress) {
 				require.Equal(t, 20.0, p.Total)
 				require.Equal(t, "step", p.Message)
 				steps = append(steps, p.Done)
@@ -192,17 +193,17 @@ func TestCancelIgnored(t *testing.T) {
 // replace omitted fields; an answer that does not match is not sent.
 func TestElicit(t *testing.T) {
 	cases := map[string]struct {
-		answer tools.Elicited
+		answer host.Elicited
 		err    error
 		want   string // of the answer; or
 		fails  string
 	}{
-		"accept":    {answer: tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada","big":9007199254740993}`)}, want: `{"action":"accept","content":{"age":9,"big":9007199254740993,"name":"Ada"}}`},
-		"null":      {answer: tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada","age":null}`)}, want: `{"action":"accept","content":{"age":9,"name":"Ada"}}`},
-		"decline":   {answer: tools.Elicited{Action: tools.ElicitDecline}, want: `{"action":"decline"}`},
-		"cancel":    {answer: tools.Elicited{Action: tools.ElicitCancel}, want: `{"action":"cancel"}`},
+		"accept":    {answer: host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(`{"name":"Ada","big":9007199254740993}`)}, want: `{"action":"accept","content":{"age":9,"big":9007199254740993,"name":"Ada"}}`},
+		"null":      {answer: host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(`{"name":"Ada","age":null}`)}, want: `{"action":"accept","content":{"age":9,"name":"Ada"}}`},
+		"decline":   {answer: host.Elicited{Action: host.ElicitDecline}, want: `{"action":"decline"}`},
+		"cancel":    {answer: host.Elicited{Action: host.ElicitCancel}, want: `{"action":"cancel"}`},
 		"nobody":    {err: fault.New(fault.NoApprover, "x", "Nobody.", ""), want: `{"action":"cancel"}`},
-		"unfitting": {answer: tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":5}`)}, fails: "does not fit"},
+		"unfitting": {answer: host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(`{"name":5}`)}, fails: "does not fit"},
 	}
 	for way, spec := range transports(t) {
 		if way == "plain answers" {
@@ -210,8 +211,8 @@ func TestElicit(t *testing.T) {
 		}
 		for name, tt := range cases {
 			t.Run(way+" "+name, func(t *testing.T) {
-				var asked tools.Elicitation
-				s := dial(t, spec(t), mcp.Handlers{Elicit: func(_ context.Context, e tools.Elicitation) (tools.Elicited, error) {
+				var asked host.Elicitation
+				s := dial(t, spec(t), mcp.Handlers{Elicit: func(_ context.Context, e host.Elicitation) (host.Elicited, error) {
 					asked = e
 					return tt.answer, tt.err
 				}})
@@ -240,7 +241,7 @@ func TestElicit(t *testing.T) {
 // The client declares no capability without a handler.
 func TestCapabilities(t *testing.T) {
 	all := mcp.Handlers{
-		Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) { return tools.Elicited{}, nil },
+		Elicit: func(context.Context, host.Elicitation) (host.Elicited, error) { return host.Elicited{}, nil },
 		Roots:  func() []string { return nil },
 	}
 	for name, tt := range map[string]struct {
@@ -280,7 +281,7 @@ func TestNotifications(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			settled(t)
-			changed, updated, logged := make(chan bool, 9), make(chan string, 9), make(chan tools.LogEntry, 9)
+			changed, updated, logged := make(chan bool, 9), make(chan string, 9), make(chan host.LogEntry, 9)
 			folder := "/one"
 			s := dial(t, spec(t), mcp.Handlers{
 				Changed: func(c mcp.Change) {
@@ -291,7 +292,7 @@ func TestNotifications(t *testing.T) {
 						updated <- c.Resource
 					}
 				},
-				Log: func(e tools.LogEntry) { logged <- e }, Roots: func() []string { return []string{folder} },
+				Log: func(e host.LogEntry) { logged <- e }, Roots: func() []string { return []string{folder} },
 			})
 			_, err := s.Call(t.Context(), "add", nil, nil)
 			require.NoError(t, err)
@@ -319,7 +320,7 @@ func TestNotifications(t *testing.T) {
 			require.Equal(t, "test://a", uri)
 			_, err = s.Call(t.Context(), "log", nil, nil)
 			require.NoError(t, err)
-			require.Equal(t, tools.LogEntry{Level: "warning", Logger: "l", Data: json.RawMessage(`{"n":1}`)}, <-logged)
+			require.Equal(t, host.LogEntry{Level: "warning", Logger: "l", Data: json.RawMessage(`{"n":1}`)}, <-logged)
 			r, err := s.Call(t.Context(), "roots", nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, "file:///one", r.Content[0].Text)
@@ -342,10 +343,10 @@ func TestCloseWhileAsked(t *testing.T) {
 			settled(t)
 			asked, release := make(chan bool, 1), make(chan bool)
 			t.Cleanup(func() { close(release) })
-			s := dial(t, spec(t), mcp.Handlers{Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) {
+			s := dial(t, spec(t), mcp.Handlers{Elicit: func(context.Context, host.Elicitation) (host.Elicited, error) {
 				asked <- true
 				<-release // ignores its ctx
-				return tools.Elicited{}, nil
+				return host.Elicited{}, nil
 			}})
 			failed := make(chan error, 2)
 			go func() { _, err := s.Call(t.Context(), "ask", nil, nil); failed <- err }()

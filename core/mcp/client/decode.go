@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // shownOfUnknown is the maximum number of bytes shown to the model of content of
@@ -88,11 +89,11 @@ func decodePrompt(raw []byte) mcp.PromptMessages {
 	p := mcp.PromptMessages{Description: textOf(f["description"])}
 	for _, message := range listOf(f["messages"]) {
 		m := fieldsOf(message)
-		role := tools.Role(textOf(m["role"]))
-		if role != tools.RoleAssistant {
-			role = tools.RoleUser
+		role := host.Role(textOf(m["role"]))
+		if role != host.RoleAssistant {
+			role = host.RoleUser
 		}
-		p.Messages = append(p.Messages, tools.Message{Role: role, Content: tools.Content{Parts: decodeContent(m["content"])}})
+		p.Messages = append(p.Messages, host.Message{Role: role, Content: tools.Content{Parts: decodeContent(m["content"])}})
 	}
 	return p
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // TestDialogues compares whole conversations with testdata/*.txtar.
@@ -36,12 +36,12 @@ func TestDialogues(t *testing.T) {
 			}
 			var got []string
 			say := func(format string, a ...any) { got = append(got, fmt.Sprintf(format, a...)) }
-			s := dial(t, peerSpec(t, "dialogue", parts["dialogue"]), mcp.Handlers{Elicit: func(_ context.Context, e tools.Elicitation) (tools.Elicited, error) {
+			s := dial(t, peerSpec(t, "dialogue", parts["dialogue"]), mcp.Handlers{Elicit: func(_ context.Context, e host.Elicitation) (host.Elicited, error) {
 				say("asked %s", e.Message)
-				return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+				return host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 			}})
 			name, args, _ := strings.Cut(strings.TrimSpace(parts["call"]), " ")
-			r, err := s.Call(t.Context(), name, json.RawMessage(args), func(p tools.Progress) { say("progress %v of %v", p.Done, p.Total) })
+			r, err := s.Call(t.Context(), name, json.RawMessage(args), func(p host.Progress) { say("progress %v of %v", p.Done, p.Total) })
 			require.NoError(t, err, "%v", s.Stderr())
 			say("%s", r.Content[0].Text)
 			require.Equal(t, strings.TrimSpace(parts["want"]), strings.Join(got, "\n"))

@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // schemaKey is the key under which the original schema of a question is kept: the
@@ -38,7 +38,7 @@ func keepSchema(params []byte) []byte {
 // server receives cancel; an answer that does not match the schema is not sent.
 func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	p := r.Params
-	e := tools.Elicitation{Message: p.Message, URL: p.URL, ID: p.ElicitationID}
+	e := host.Elicitation{Message: p.Message, URL: p.URL, ID: p.ElicitationID}
 	if text, ok := p.Meta[schemaKey].(string); ok && p.URL == "" {
 		e.Schema = json.RawMessage(text)
 	} else if p.RequestedSchema != nil {
@@ -51,7 +51,7 @@ func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elicit
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	type outcome struct {
-		answer tools.Elicited
+		answer host.Elicited
 		err    error
 	}
 	asked := make(chan outcome, 1)
@@ -70,23 +70,23 @@ func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elicit
 	}
 	if o.err != nil {
 		s.d.o.Logger.DebugContext(ctx, "mcp: a server's question was not answered", "server", s.name)
-		return &sdk.ElicitResult{Action: string(tools.ElicitCancel)}, nil
+		return &sdk.ElicitResult{Action: string(host.ElicitCancel)}, nil
 	}
 	switch o.answer.Action {
-	case tools.ElicitAccept:
-	case tools.ElicitDecline:
-		return &sdk.ElicitResult{Action: string(tools.ElicitDecline)}, nil
+	case host.ElicitAccept:
+	case host.ElicitDecline:
+		return &sdk.ElicitResult{Action: string(host.ElicitDecline)}, nil
 	default:
-		return &sdk.ElicitResult{Action: string(tools.ElicitCancel)}, nil
+		return &sdk.ElicitResult{Action: string(host.ElicitCancel)}, nil
 	}
 	if e.URL != "" {
-		return &sdk.ElicitResult{Action: string(tools.ElicitAccept)}, nil
+		return &sdk.ElicitResult{Action: string(host.ElicitAccept)}, nil
 	}
 	content, err := fill(e.Schema, o.answer.Content)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the answer does not fit the requested schema: " + err.Error()}
 	}
-	return &sdk.ElicitResult{Action: string(tools.ElicitAccept), Content: content}, nil
+	return &sdk.ElicitResult{Action: string(host.ElicitAccept), Content: content}, nil
 }
 
 // fill returns an answer with the schema's defaults for omitted fields. The error

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 //lint:file-ignore SA1019 roots and logs are the protocol's until servers have moved on
@@ -38,7 +38,7 @@ func (s *session) newClient() *sdk.Client {
 	if f := s.h.Log; f != nil {
 		o.LoggingMessageHandler = func(_ context.Context, r *sdk.LoggingMessageRequest) {
 			if r.Params != nil {
-				f(tools.LogEntry{Level: tools.LogLevel(r.Params.Level), Logger: r.Params.Logger, Data: json.RawMessage(encode(r.Params.Data))})
+				f(host.LogEntry{Level: host.LogLevel(r.Params.Level), Logger: r.Params.Logger, Data: json.RawMessage(encode(r.Params.Data))})
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/client"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // managed returns a settled Manager of one server over the real client.
@@ -55,8 +56,8 @@ func TestNoClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := way(t)
 			spec.Timeout, spec.ConnectTimeout = time.Nanosecond, long
-			s := dial(t, spec, mcp.Handlers{Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) {
-				return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+			s := dial(t, spec, mcp.Handlers{Elicit: func(context.Context, host.Elicitation) (host.Elicited, error) {
+				return host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 			}})
 			_, err := s.Call(t.Context(), "ask", nil, nil)
 			require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Methods of the protocol that sessions use.
@@ -149,7 +150,7 @@ func (e *notRun) Unwrap() error { return e.cause }
 func (s *session) Info() mcp.Info { return s.info }
 
 // Call implements [mcp.Session].
-func (s *session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(tools.Progress)) (mcp.CallResult, error) {
+func (s *session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(host.Progress)) (mcp.CallResult, error) {
 	if len(args) == 0 {
 		args = []byte("{}")
 	}
@@ -174,7 +175,7 @@ func (s *session) Call(ctx context.Context, tool string, args json.RawMessage, p
 }
 
 // ask makes one request and returns its raw result.
-func (s *session) ask(ctx context.Context, method, token string, progress func(tools.Progress), f func(ctx context.Context) error) ([]byte, error) {
+func (s *session) ask(ctx context.Context, method, token string, progress func(host.Progress), f func(ctx context.Context) error) ([]byte, error) {
 	c := &capture{method: method, progress: progress}
 	ctx = s.tap.expect(ctx, c, token)
 	var raw []byte

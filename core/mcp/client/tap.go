@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // tap stands between a transport and the SDK and sees the text of each message.
@@ -31,11 +31,11 @@ type tap struct {
 // elicitations.
 type capture struct {
 	method   string
-	progress func(tools.Progress) // nil: dropped
-	raw      json.RawMessage      // the last result; read when the SDK has returned
-	running  atomic.Bool          // the SDK may still send something
-	sent     int                  // number of requests sent to the server, protected by tap.mu
-	refused  bool                 // the server did not know the session of the last one; likewise
+	progress func(host.Progress) // nil: dropped
+	raw      json.RawMessage     // the last result; read when the SDK has returned
+	running  atomic.Bool         // the SDK may still send something
+	sent     int                 // number of requests sent to the server, protected by tap.mu
+	refused  bool                // the server did not know the session of the last one; likewise
 
 	telling sync.Mutex // held while progress runs
 	over    bool
@@ -238,7 +238,7 @@ func (t *tap) tell(params []byte) {
 	defer c.telling.Unlock()
 	defer func() { _ = recover() }() // a listener's mistake is not the server's
 	if !c.over {
-		c.progress(tools.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+		c.progress(host.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/client"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Text of a server appears in errors only quoted, on one line, short, and without
@@ -154,7 +154,7 @@ func TestNumbersOfAnswers(t *testing.T) {
 	s := dial(t, peerSpec(t, "script", hello+answer("$ID.0")+answer("$IDe0")+answer(" $ID ")), mcp.Handlers{})
 	for range 3 {
 		steps := 0
-		r, err := s.Call(t.Context(), "x", nil, func(tools.Progress) { steps++ })
+		r, err := s.Call(t.Context(), "x", nil, func(host.Progress) { steps++ })
 		require.NoError(t, err)
 		require.Len(t, r.Content, 1)
 		require.Equal(t, 1, steps)

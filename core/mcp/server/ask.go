@@ -8,6 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // answerable reports whether a client can answer q, and returns the capability
 // that this requires.
-func answerable(caps *sdk.ClientCapabilities, q tools.Question) (capability string, ok bool) {
+func answerable(caps *sdk.ClientCapabilities, q host.Question) (capability string, ok bool) {
 	if caps == nil {
 		caps = &sdk.ClientCapabilities{}
 	}
@@ -35,7 +36,7 @@ func answerable(caps *sdk.ClientCapabilities, q tools.Question) (capability stri
 }
 
 // params converts q into a request of the protocol.
-func params(q tools.Question) sdk.InputRequest {
+func params(q host.Question) sdk.InputRequest {
 	switch {
 	case q.Elicit != nil:
 		p := &sdk.ElicitParams{Mode: "form", Message: q.Elicit.Message}
@@ -61,7 +62,7 @@ func params(q tools.Question) sdk.InputRequest {
 }
 
 // request sends a request to a client of an older revision.
-func request(ctx context.Context, conn *sdk.ServerSession, q tools.Question) (sdk.InputResponse, error) {
+func request(ctx context.Context, conn *sdk.ServerSession, q host.Question) (sdk.InputResponse, error) {
 	switch p := params(q).(type) {
 	case *sdk.ElicitParams:
 		return answered(conn.Elicit(ctx, p))
@@ -83,40 +84,40 @@ func answered[R sdk.InputResponse](r R, err error) (sdk.InputResponse, error) {
 
 // read converts the client's answer to q into a reply, or returns the mistake in
 // it.
-func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem string) {
+func read(q host.Question, given sdk.InputResponse) (reply host.Reply, problem string) {
 	switch {
 	case q.Elicit != nil:
 		r, ok := given.(*sdk.ElicitResult)
 		if !ok || r == nil {
 			return reply, "it is not the result of an elicitation"
 		}
-		e := &tools.Elicited{Action: tools.ElicitAction(r.Action)}
+		e := &host.Elicited{Action: host.ElicitAction(r.Action)}
 		switch e.Action {
-		case tools.ElicitAccept:
+		case host.ElicitAccept:
 			if q.Elicit.URL == "" {
 				e.Content, problem = fill(q.Elicit.Schema, r.Content)
 			}
-		case tools.ElicitDecline, tools.ElicitCancel:
+		case host.ElicitDecline, host.ElicitCancel:
 		default:
 			problem = "its action is neither accept nor decline nor cancel"
 		}
-		return tools.Reply{Elicit: e}, problem
+		return host.Reply{Elicit: e}, problem
 	case q.Sample != nil:
 		r, ok := given.(*sdk.CreateMessageWithToolsResult)
 		if !ok || r == nil {
 			return reply, "it is not the result of a sampling"
 		}
-		m := tools.Message{Role: tools.Role(r.Role), Content: tools.Content{Parts: parts(r.Content)}}
-		return tools.Reply{Sample: &tools.Sampled{Message: m, Model: r.Model, StopReason: r.StopReason}}, ""
+		m := host.Message{Role: host.Role(r.Role), Content: tools.Content{Parts: parts(r.Content)}}
+		return host.Reply{Sample: &host.Sampled{Message: m, Model: r.Model, StopReason: r.StopReason}}, ""
 	}
 	r, ok := given.(*sdk.ListRootsResult)
 	if !ok || r == nil {
 		return reply, "it is not a list of roots"
 	}
-	reply.Roots = []tools.Root{}
+	reply.Roots = []host.Root{}
 	for _, root := range r.Roots {
 		if root != nil {
-			reply.Roots = append(reply.Roots, tools.Root{URI: root.URI, Name: root.Name})
+			reply.Roots = append(reply.Roots, host.Root{URI: root.URI, Name: root.Name})
 		}
 	}
 	return reply, ""
@@ -125,16 +126,16 @@ func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem
 // inquiry is a set of questions that a run waits for, under the keys sent to the
 // client, with the replies received so far.
 type inquiry struct {
-	questions []tools.Question
+	questions []host.Question
 	keys      []string
-	replies   []tools.Reply
+	replies   []host.Reply
 	have      []bool
 	settled   chan error // receives one value when all replies have arrived, or none will
 }
 
-func newInquiry(questions []tools.Question) *inquiry {
+func newInquiry(questions []host.Question) *inquiry {
 	n := len(questions)
-	q := &inquiry{questions: questions, keys: make([]string, n), replies: make([]tools.Reply, n), have: make([]bool, n), settled: make(chan error, 1)}
+	q := &inquiry{questions: questions, keys: make([]string, n), replies: make([]host.Reply, n), have: make([]bool, n), settled: make(chan error, 1)}
 	taken := map[string]bool{}
 	for _, one := range questions {
 		taken[one.Key] = true

@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
@@ -172,14 +173,14 @@ func (s *shop) open(ctx context.Context, c server.Client) (*mcp.Service, error) 
 		Prompt: func(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error) {
 			switch name {
 			case "greet":
-				return mcp.PromptMessages{Description: "A greeting", Messages: []tools.Message{{Role: tools.RoleUser, Content: tools.Content{Parts: []tools.Part{
+				return mcp.PromptMessages{Description: "A greeting", Messages: []host.Message{{Role: host.RoleUser, Content: tools.Content{Parts: []tools.Part{
 					{Text: "Greet " + args["who"]},
 					{Resource: &tools.Resource{URI: "shop:text", Text: "hello"}},
 					{InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte{1}}},
 				}}}}}, nil
 			case "asks":
 				who, err := askName(ctx, "")
-				return mcp.PromptMessages{Messages: []tools.Message{{Role: tools.RoleUser, Content: tools.Text(who)}}}, err
+				return mcp.PromptMessages{Messages: []host.Message{{Role: host.RoleUser, Content: tools.Text(who)}}}, err
 			}
 			return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "shop.prompt", "There is no such prompt.", "List them.")
 		},
@@ -216,11 +217,11 @@ func (s *shop) open(ctx context.Context, c server.Client) (*mcp.Service, error) 
 const nameSchema = `{"type":"object","properties":{"name":{"type":"string","minLength":1},"title":{"type":"string","default":"Dr"}},"required":["name"]}`
 
 func askName(ctx context.Context, key string) (string, error) {
-	return answerTo(ctx, tools.Question{Key: key, Elicit: &tools.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}})
+	return answerTo(ctx, host.Question{Key: key, Elicit: &host.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}})
 }
 
-func answerTo(ctx context.Context, q tools.Question) (string, error) {
-	r, err := tools.HostOf(ctx).Ask(ctx, q)
+func answerTo(ctx context.Context, q host.Question) (string, error) {
+	r, err := host.FromContext(ctx).Ask(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -236,7 +237,7 @@ func failure(err error) tools.Result {
 }
 
 func (s *shop) call(ctx context.Context, c server.Client, count *atomic.Int64, name string, args json.RawMessage) tools.Result {
-	host := tools.HostOf(ctx)
+	h := host.FromContext(ctx)
 	text := func(t string) tools.Result { return tools.Result{LLMContent: tools.Text(t)} }
 	switch name {
 	case "zebra", "echo", "echoes", "remove", "fetch", "foreign":
@@ -249,7 +250,7 @@ func (s *shop) call(ctx context.Context, c server.Client, count *atomic.Int64, n
 		s.cancelled.Add(1)
 		return failure(fault.Wrap(fault.Cancelled, "shop", "Stopped.", "", ctx.Err()))
 	case "ask", "ask_named", "ask_fresh":
-		q := tools.Question{Elicit: &tools.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}}
+		q := host.Question{Elicit: &host.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}}
 		if name != "ask" {
 			q.Key, q.Fresh = "user_name", name == "ask_fresh"
 		}
@@ -259,10 +260,10 @@ func (s *shop) call(ctx context.Context, c server.Client, count *atomic.Int64, n
 		}
 		return text(t)
 	case "ask_all":
-		r, err := host.Ask(ctx,
-			tools.Question{Elicit: &tools.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}},
-			tools.Question{Sample: &tools.Sampling{Messages: []tools.Message{{Role: tools.RoleUser, Content: tools.Text("Hi")}}, MaxTokens: 10}},
-			tools.Question{Roots: &tools.RootsQuestion{}})
+		r, err := h.Ask(ctx,
+			host.Question{Elicit: &host.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}},
+			host.Question{Sample: &host.Sampling{Messages: []host.Message{{Role: host.RoleUser, Content: tools.Text("Hi")}}, MaxTokens: 10}},
+			host.Question{Roots: &host.RootsQuestion{}})
 		if err != nil {
 			return failure(err)
 		}
@@ -278,7 +279,7 @@ func (s *shop) call(ctx context.Context, c server.Client, count *atomic.Int64, n
 		}
 		return text(a + b)
 	case "need_sampling":
-		_, err := host.Ask(ctx, tools.Question{Sample: &tools.Sampling{MaxTokens: 1}})
+		_, err := h.Ask(ctx, host.Question{Sample: &host.Sampling{MaxTokens: 1}})
 		if err != nil {
 			return failure(err)
 		}
@@ -300,15 +301,15 @@ func (s *shop) call(ctx context.Context, c server.Client, count *atomic.Int64, n
 		}}}
 	case "progress":
 		for _, d := range []float64{1, 2, 2, 1, 3} {
-			host.Progress(tools.Progress{Done: d, Total: 3, Message: fmt.Sprint("step ", d)})
+			h.Progress(host.Progress{Done: d, Total: 3, Message: fmt.Sprint("step ", d)})
 		}
 		return text("done")
 	case "log":
-		host.Log(tools.LogEntry{Level: tools.LogDebug, Data: json.RawMessage(`"fine"`)})
-		host.Log(tools.LogEntry{Level: tools.LogWarning, Logger: "shop", Data: json.RawMessage(`{"n":1}`)})
+		h.Log(host.LogEntry{Level: host.LogDebug, Data: json.RawMessage(`"fine"`)})
+		h.Log(host.LogEntry{Level: host.LogWarning, Logger: "shop", Data: json.RawMessage(`{"n":1}`)})
 		return text("logged")
 	case "part":
-		p, ok := host.(tools.DisconnectingHost)
+		p, ok := h.(host.DisconnectingHost)
 		return text(fmt.Sprint(ok && p.Disconnect(time.Millisecond)))
 	case "large":
 		return text(strings.Repeat("x", 8<<20))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -15,9 +15,9 @@ import (
 // that reads slowly; further ones are dropped.
 const maxTold = 256
 
-// host is the client of a run as tools see it. Notifications are sent in order on
+// clientHost is the client of a run as tools see it. Notifications are sent in order on
 // a goroutine of their own, so that no tool waits for a slow client.
-type host struct {
+type clientHost struct {
 	r     *run
 	ended <-chan struct{} // closed when the work is cancelled or done
 
@@ -32,10 +32,10 @@ type host struct {
 	asking  int                  // requests to the client without an answer
 }
 
-var _ tools.DisconnectingHost = (*host)(nil)
+var _ host.DisconnectingHost = (*clientHost)(nil)
 
-func newHost(r *run, x *exchange, ended <-chan struct{}) *host {
-	h := &host{r: r, ended: ended}
+func newHost(r *run, x *exchange, ended <-chan struct{}) *clientHost {
+	h := &clientHost{r: r, ended: ended}
 	if x.modern {
 		h.early = x.given
 	}
@@ -44,7 +44,7 @@ func newHost(r *run, x *exchange, ended <-chan struct{}) *host {
 }
 
 // meet makes x the request that receives notifications.
-func (h *host) meet(x *exchange) {
+func (h *clientHost) meet(x *exchange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.x, h.met = x, x
@@ -52,7 +52,7 @@ func (h *host) meet(x *exchange) {
 
 // leave drops further notifications, and waits until the queued ones are sent or
 // the client has disconnected.
-func (h *host) leave() {
+func (h *clientHost) leave() {
 	h.mu.Lock()
 	x, out, told := h.x, h.out, h.told
 	h.x, h.out, h.told = nil, nil, nil
@@ -73,7 +73,7 @@ func (h *host) leave() {
 
 // tell queues a notification. It reports false if the notification is dropped
 // because no request receives it. The caller holds the lock.
-func (h *host) tell(send func(x *exchange)) bool {
+func (h *clientHost) tell(send func(x *exchange)) bool {
 	x := h.x
 	if x == nil {
 		return false
@@ -104,7 +104,7 @@ func (h *host) tell(send func(x *exchange)) bool {
 
 // Progress sends progress to a client that has requested it; each value is
 // greater than the previous one.
-func (h *host) Progress(p tools.Progress) {
+func (h *clientHost) Progress(p host.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.x == nil || h.x.token == nil || (h.started && p.Done <= h.last) {
@@ -119,7 +119,7 @@ func (h *host) Progress(p tools.Progress) {
 }
 
 // Log sends a log message to a client that has requested its level.
-func (h *host) Log(e tools.LogEntry) {
+func (h *clientHost) Log(e host.LogEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tell(func(x *exchange) {
@@ -129,7 +129,7 @@ func (h *host) Log(e tools.LogEntry) {
 }
 
 // Disconnect ends the stream over which the answer would be sent.
-func (h *host) Disconnect(after time.Duration) bool {
+func (h *clientHost) Disconnect(after time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	x := h.x
@@ -141,7 +141,7 @@ func (h *host) Disconnect(after time.Duration) bool {
 
 // Ask asks the client: by requests to it or, in revision 2026-07-28, by a result
 // that the client answers with its next request.
-func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+func (h *clientHost) Ask(ctx context.Context, questions ...host.Question) ([]host.Reply, error) {
 	h.mu.Lock()
 	x := h.met
 	h.mu.Unlock()
@@ -158,7 +158,7 @@ func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Re
 
 // asks counts the open questions to the client. A run with open questions can
 // continue only if the client answers.
-func (h *host) asks(more int) {
+func (h *clientHost) asks(more int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.asking
@@ -170,7 +170,7 @@ func (h *host) asks(more int) {
 }
 
 // able returns an error for questions that the client cannot answer.
-func able(x *exchange, questions []tools.Question) error {
+func able(x *exchange, questions []host.Question) error {
 	if !x.modern && x.s.stateless {
 		return fault.New(fault.NoApprover, "server.ask", "The client has no session, which questions require.",
 			"Use a session, or revision "+revision2026+" of the protocol; or continue without an answer.")
@@ -196,13 +196,13 @@ type lacking string
 func (l lacking) Error() string { return "no " + string(l) }
 
 // askNow asks by requests to the client, one after the other.
-func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]tools.Reply, error) {
+func askNow(ctx context.Context, x *exchange, questions []host.Question) ([]host.Reply, error) {
 	// The requests belong to the client's request and end with either ctx.
 	merged, cancel := context.WithCancel(x.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
 	defer context.AfterFunc(x.s.ctx, cancel)()
-	replies := make([]tools.Reply, len(questions))
+	replies := make([]host.Reply, len(questions))
 	for i, q := range questions {
 		given, err := request(merged, x.conn, q)
 		if merged.Err() != nil {
@@ -222,7 +222,7 @@ func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]too
 
 // askLater passes the questions to the goroutine that answers the client's
 // request, and waits for the client's next request.
-func (h *host) askLater(ctx context.Context, questions []tools.Question) ([]tools.Reply, error) {
+func (h *clientHost) askLater(ctx context.Context, questions []host.Question) ([]host.Reply, error) {
 	q := newInquiry(questions)
 	h.mu.Lock()
 	q.take(h.early)

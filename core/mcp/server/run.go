@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -60,7 +60,7 @@ type outcome struct {
 type run struct {
 	s      *session // whose Service does the work
 	cancel context.CancelFunc
-	host   *host
+	host   *clientHost
 	asked  chan *inquiry // questions from the host
 	done   chan struct{}
 	outcome
@@ -197,7 +197,7 @@ func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context
 				r.outcome = outcome{nil, errInternal}
 			}
 		}()
-		r.res, r.err = work(tools.WithHost(ctx, r.host), svc)
+		r.res, r.err = work(host.NewContext(ctx, r.host), svc)
 	}()
 	return r, nil
 }

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // watched is the host of one call. It records invalid use by the tool.
 type watched struct {
-	tools.Host
+	host.Host
 	args json.RawMessage
 
 	mu       sync.Mutex
@@ -27,11 +28,11 @@ type watched struct {
 
 // watch returns the context of a call and its host.
 func (k *kit) watch(ctx context.Context, args json.RawMessage) (context.Context, *watched) {
-	w := &watched{Host: tools.HostOf(ctx), args: args, late: k.noteLate}
+	w := &watched{Host: host.FromContext(ctx), args: args, late: k.noteLate}
 	if k.Host != nil {
 		w.Host = k.Host
 	}
-	return tools.WithHost(ctx, w), w
+	return host.NewContext(ctx, w), w
 }
 
 // end stops the recording and reports the problems.
@@ -55,7 +56,7 @@ func (w *watched) note(what string, check func() []string) {
 	w.problems = append(w.problems, check()...)
 }
 
-func (w *watched) Progress(p tools.Progress) {
+func (w *watched) Progress(p host.Progress) {
 	w.note("reports progress", func() (problems []string) {
 		if w.reported && p.Done <= w.done {
 			problems = append(problems, fmt.Sprintf("reports progress %v after %v: progress must increase", p.Done, w.done))
@@ -69,10 +70,10 @@ func (w *watched) Progress(p tools.Progress) {
 	w.Host.Progress(p)
 }
 
-var logLevels = []tools.LogLevel{tools.LogDebug, tools.LogInfo, tools.LogNotice, tools.LogWarning, tools.LogError,
-	tools.LogCritical, tools.LogAlert, tools.LogEmergency}
+var logLevels = []host.LogLevel{host.LogDebug, host.LogInfo, host.LogNotice, host.LogWarning, host.LogError,
+	host.LogCritical, host.LogAlert, host.LogEmergency}
 
-func (w *watched) Log(e tools.LogEntry) {
+func (w *watched) Log(e host.LogEntry) {
 	w.note("logs", func() (problems []string) {
 		if !slices.Contains(logLevels, e.Level) {
 			problems = append(problems, fmt.Sprintf("logs at the invalid level %q", e.Level))
@@ -85,7 +86,7 @@ func (w *watched) Log(e tools.LogEntry) {
 	w.Host.Log(e)
 }
 
-func (w *watched) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+func (w *watched) Ask(ctx context.Context, questions ...host.Question) ([]host.Reply, error) {
 	w.note("asks", func() (problems []string) {
 		if len(questions) == 0 {
 			problems = append(problems, "asks nothing")
@@ -99,7 +100,7 @@ func (w *watched) Ask(ctx context.Context, questions ...tools.Question) ([]tools
 }
 
 // questionProblems returns the errors of a question.
-func questionProblems(q tools.Question) []string {
+func questionProblems(q host.Question) []string {
 	var problems []string
 	set := 0
 	if e := q.Elicit; e != nil {
@@ -123,7 +124,7 @@ func questionProblems(q tools.Question) []string {
 			problems = append(problems, "asks the model without a message")
 		}
 		for _, m := range s.Messages {
-			if m.Role != tools.RoleUser && m.Role != tools.RoleAssistant {
+			if m.Role != host.RoleUser && m.Role != host.RoleAssistant {
 				problems = append(problems, fmt.Sprintf("asks the model with a message of the invalid role %q", m.Role))
 			}
 		}

@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Cases are the arguments for the calls of [Run], and options.
@@ -56,9 +57,9 @@ type Cases struct {
 	// question is enough.
 	DefaultQuestion bool
 
-	// Host is the host of the calls, for a tool that asks questions; see [tools.HostOf]. It must be safe for concurrent
+	// Host is the host of the calls, for a tool that asks questions; see [host.FromContext]. It must be safe for concurrent
 	// use. nil: no host.
-	Host tools.Host
+	Host host.Host
 
 	// Timeout limits each step of a call. A step must also return within Timeout after its context has ended. Zero or
 	// negative: 10 seconds.

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // Elicitor asks one question for each field of a server's form. Without a front
@@ -27,18 +28,18 @@ const rounds = 3
 
 // Ask asks the user for a server's input. The error has code invalid_tool_params
 // for a form that cannot be displayed, or execution_failed, or is that of ctx.
-func (e Elicitor) Ask(ctx context.Context, server string, asked tools.Elicitation) (tools.Elicited, error) {
+func (e Elicitor) Ask(ctx context.Context, server string, asked host.Elicitation) (host.Elicited, error) {
 	e.server = server
 	intro := fmt.Sprintf("The MCP server %s asks: %s", server, asked.Message)
 	if asked.URL != "" {
 		if u, err := url.Parse(asked.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return tools.Elicited{Action: tools.ElicitDecline}, nil // not a page to send the user to
+			return host.Elicited{Action: host.ElicitDecline}, nil // not a page to send the user to
 		}
 		return e.yesNo(ctx, fmt.Sprintf("%s\nIt asks you to open this page: %s\nHave you done so?", intro, asked.URL), nil)
 	}
 	fields, err := formFields(asked.Schema)
 	if err != nil {
-		return tools.Elicited{}, fault.Wrap(fault.InvalidToolParams, "config.elicit",
+		return host.Elicited{}, fault.Wrap(fault.InvalidToolParams, "config.elicit",
 			fmt.Sprintf("The MCP server %s asks for input with a form that cannot be shown: %v.", server, err), "", err)
 	}
 	if len(fields) == 0 {
@@ -48,21 +49,21 @@ func (e Elicitor) Ask(ctx context.Context, server string, asked tools.Elicitatio
 }
 
 // yesNo asks a yes/no question; content accompanies a yes.
-func (e Elicitor) yesNo(ctx context.Context, text string, content json.RawMessage) (tools.Elicited, error) {
+func (e Elicitor) yesNo(ctx context.Context, text string, content json.RawMessage) (host.Elicited, error) {
 	answers, cancelled, err := e.put(ctx, []bus.UserQuestion{{Question: text, Header: "Server", Type: bus.QuestionYesNo}})
 	switch {
 	case err != nil:
-		return tools.Elicited{}, err
+		return host.Elicited{}, err
 	case cancelled || strings.TrimSpace(answers["0"]) == "":
-		return tools.Elicited{Action: tools.ElicitCancel}, nil
+		return host.Elicited{Action: host.ElicitCancel}, nil
 	case !saysYes(answers["0"]):
-		return tools.Elicited{Action: tools.ElicitDecline}, nil
+		return host.Elicited{Action: host.ElicitDecline}, nil
 	}
-	return tools.Elicited{Action: tools.ElicitAccept, Content: content}, nil
+	return host.Elicited{Action: host.ElicitAccept, Content: content}, nil
 }
 
 // fillIn asks for the fields, and again for those with invalid answers.
-func (e Elicitor) fillIn(ctx context.Context, intro string, fields []formField) (tools.Elicited, error) {
+func (e Elicitor) fillIn(ctx context.Context, intro string, fields []formField) (host.Elicited, error) {
 	given := map[string]any{}
 	open := fields
 	wrong := map[string]string{}
@@ -77,10 +78,10 @@ func (e Elicitor) fillIn(ctx context.Context, intro string, fields []formField) 
 		questions[0].Question = intro + "\n" + questions[0].Question
 		answers, cancelled, err := e.put(ctx, questions)
 		if err != nil {
-			return tools.Elicited{}, err
+			return host.Elicited{}, err
 		}
 		if cancelled {
-			return tools.Elicited{Action: tools.ElicitCancel}, nil
+			return host.Elicited{Action: host.ElicitCancel}, nil
 		}
 		var again []formField
 		for i, f := range open {
@@ -97,11 +98,11 @@ func (e Elicitor) fillIn(ctx context.Context, intro string, fields []formField) 
 		}
 		content, err := tools.JSON(given)
 		if err != nil {
-			return tools.Elicited{}, err
+			return host.Elicited{}, err
 		}
-		return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(content.String())}, nil
+		return host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(content.String())}, nil
 	}
-	return tools.Elicited{Action: tools.ElicitCancel}, nil
+	return host.Elicited{Action: host.ElicitCancel}, nil
 }
 
 // put sends questions to the front ends. Without a front end they are left

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // answering simulates a user with these answers, one map for each round.
@@ -46,9 +46,9 @@ func TestElicitForm(t *testing.T) {
 	b, asked := answering(t,
 		map[string]string{"0": "J", "1": "j@example.org", "2": "", "3": "9007199254740993", "4": "n", "5": "Medium", "6": "kind b", "7": ""},
 		map[string]string{"0": "Jo", "1": "Tag Y, x"})
-	got, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", tools.Elicitation{Message: "Who are you?", Schema: json.RawMessage(form)})
+	got, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", host.Elicitation{Message: "Who are you?", Schema: json.RawMessage(form)})
 	require.NoError(t, err)
-	require.Equal(t, tools.ElicitAccept, got.Action)
+	require.Equal(t, host.ElicitAccept, got.Action)
 	require.JSONEq(t, `{"name":"Jo","mail":"j@example.org","age":30,"sure":false,"size":"m","kind":"b","tags":["y","x"],"big":9007199254740993}`, string(got.Content))
 	require.Contains(t, string(got.Content), "9007199254740993", "numbers are exact")
 	require.Len(t, *asked, 2)
@@ -68,28 +68,28 @@ func TestElicitForm(t *testing.T) {
 
 // A missing answer, or endlessly invalid ones, count as cancel; a no is a no.
 func TestElicitWithoutAnswer(t *testing.T) {
-	asked := tools.Elicitation{Message: "m", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
+	asked := host.Elicitation{Message: "m", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
 	nobody := bus.New(bus.Options{})
 	defer nobody.Close()
 	got, err := Elicitor{Bus: nobody}.Ask(t.Context(), "srv", asked)
 	require.NoError(t, err)
-	require.Equal(t, tools.ElicitCancel, got.Action)
+	require.Equal(t, host.ElicitCancel, got.Action)
 
 	b, _ := answering(t)
 	got, err = Elicitor{Bus: b}.Ask(t.Context(), "srv", asked)
 	require.NoError(t, err)
-	require.Equal(t, tools.ElicitCancel, got.Action)
+	require.Equal(t, host.ElicitCancel, got.Action)
 
 	wrong := map[string]string{"0": "NaN"}
 	b, seen := answering(t, wrong, wrong, wrong, wrong)
 	got, err = Elicitor{Bus: b}.Ask(t.Context(), "srv", asked)
 	require.NoError(t, err)
-	require.Equal(t, tools.ElicitCancel, got.Action)
+	require.Equal(t, host.ElicitCancel, got.Action)
 	require.Len(t, *seen, rounds)
 
-	for answer, action := range map[string]tools.ElicitAction{"yes": tools.ElicitAccept, "no": tools.ElicitDecline, "": tools.ElicitCancel} {
+	for answer, action := range map[string]host.ElicitAction{"yes": host.ElicitAccept, "no": host.ElicitDecline, "": host.ElicitCancel} {
 		b, seen = answering(t, map[string]string{"0": answer})
-		got, err = Elicitor{Bus: b}.Ask(t.Context(), "srv", tools.Elicitation{Message: "Sign in", URL: "https://example.org/x"})
+		got, err = Elicitor{Bus: b}.Ask(t.Context(), "srv", host.Elicitation{Message: "Sign in", URL: "https://example.org/x"})
 		require.NoError(t, err)
 		require.Equal(t, action, got.Action)
 		require.Contains(t, (*seen)[0].Questions[0].Question, "https://example.org/x")
@@ -100,9 +100,9 @@ func TestElicitWithoutAnswer(t *testing.T) {
 func TestElicitHostileURL(t *testing.T) {
 	for _, page := range []string{"javascript:alert(1)", "file:///etc/passwd", "https:", "://", "ssh://host/"} {
 		b, asked := answering(t, map[string]string{"0": "yes"})
-		got, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", tools.Elicitation{Message: "m", URL: page})
+		got, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", host.Elicitation{Message: "m", URL: page})
 		require.NoError(t, err)
-		require.Equal(t, tools.ElicitDecline, got.Action, page)
+		require.Equal(t, host.ElicitDecline, got.Action, page)
 		require.Empty(t, *asked)
 	}
 }
@@ -122,14 +122,14 @@ func TestElicitChoicesWithCommas(t *testing.T) {
 		"Paris, France, Athens":                "",
 	} {
 		b, asked := answering(t, map[string]string{"0": answer})
-		got, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", tools.Elicitation{Message: "m", Schema: schema})
+		got, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", host.Elicitation{Message: "m", Schema: schema})
 		require.NoError(t, err)
 		if want == "" {
-			require.Equal(t, tools.ElicitCancel, got.Action, answer)
+			require.Equal(t, host.ElicitCancel, got.Action, answer)
 			require.Len(t, *asked, 2, "it is asked for again: %s", answer)
 			continue
 		}
-		require.Equal(t, tools.ElicitAccept, got.Action, answer)
+		require.Equal(t, host.ElicitAccept, got.Action, answer)
 		require.JSONEq(t, `{"c":`+want+`}`, string(got.Content), answer)
 	}
 }
@@ -138,7 +138,7 @@ func TestElicitChoicesWithCommas(t *testing.T) {
 func TestElicitHostileForms(t *testing.T) {
 	for _, schema := range []string{`[]`, `{"type":"string"}`, `{"properties":7}`, `{"properties":{"a":{"type":"object"}}}`, `{"properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"type":"string","enum":[1]}}}`} {
 		b, asked := answering(t)
-		_, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", tools.Elicitation{Message: "m", Schema: json.RawMessage(schema)})
+		_, err := Elicitor{Bus: b}.Ask(t.Context(), "srv", host.Elicitation{Message: "m", Schema: json.RawMessage(schema)})
 		require.Error(t, err, schema)
 		require.Empty(t, *asked)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // OfServer fills in the prompt of a server that text names as a command. ok is
@@ -37,7 +38,7 @@ func Fill(ctx context.Context, servers *mcp.Manager, server string, prompt mcp.P
 		return tools.Content{}, err
 	}
 	for _, m := range filled.Messages {
-		if m.Role == tools.RoleAssistant {
+		if m.Role == host.RoleAssistant {
 			content.Parts = append(content.Parts, tools.Part{Text: "Your previous messages:"})
 		}
 		content.Parts = append(content.Parts, m.Content.Parts...)

@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // subscriptions are a service's subscriptions to the bus.
@@ -94,7 +95,7 @@ func (s *served) onQuestions(ctx context.Context, q bus.AskUserRequest) {
 		}
 		s.note(run, said{problem: problem})
 		_ = s.session.Bus.Publish(bus.AskUserResponse{
-			CorrelationID: q.CorrelationID, Answers: answers, Cancelled: given.Action != tools.ElicitAccept,
+			CorrelationID: q.CorrelationID, Answers: answers, Cancelled: given.Action != host.ElicitAccept,
 		})
 	})
 }
@@ -144,17 +145,17 @@ func (x said) explain(r tools.Result) tools.Result {
 
 // askClient asks the client of a call a question, as long as both the call and
 // the question last. The error has code denied_by_user for an invalid answer, or
-// is that of [tools.Host].
-func askClient(question context.Context, run *servedRun, e tools.Question) (tools.Elicited, error) {
+// is that of [host.Host].
+func askClient(question context.Context, run *servedRun, e host.Question) (host.Elicited, error) {
 	ctx, cancel := context.WithCancel(run.ctx)
 	defer cancel()
 	defer context.AfterFunc(question, cancel)()
 	replies, err := run.host.Ask(ctx, e)
 	switch {
 	case err != nil:
-		return tools.Elicited{}, err
+		return host.Elicited{}, err
 	case len(replies) != 1 || replies[0].Elicit == nil:
-		return tools.Elicited{}, fault.New(fault.DeniedByUser, "config.mcpService", "The client's response has no answer.", "")
+		return host.Elicited{}, fault.New(fault.DeniedByUser, "config.mcpService", "The client's response has no answer.", "")
 	}
 	return *replies[0].Elicit, nil
 }
@@ -192,7 +193,7 @@ func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmatio
 }
 
 // question converts the form into a question for a host.
-func (f confirmation) question() tools.Question {
+func (f confirmation) question() host.Question {
 	values := make([]string, len(f.offered))
 	lines := make([]string, len(f.offered))
 	for i, o := range f.offered {
@@ -210,13 +211,13 @@ func (f confirmation) question() tools.Question {
 
 // answer parses the client's answer. Anything but a clear yes is a no; problem
 // describes an invalid answer.
-func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
+func (f confirmation) answer(given host.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
 	no := bus.ToolConfirmationResponse{Outcome: bus.Cancel}
 	switch given.Action {
-	case tools.ElicitAccept:
-	case tools.ElicitDecline:
+	case host.ElicitAccept:
+	case host.ElicitDecline:
 		return no, ""
-	case tools.ElicitCancel:
+	case host.ElicitCancel:
 		return no, "The request for approval was not answered, which counts as a denial."
 	default:
 		return no, unknownAction(given.Action)
@@ -239,7 +240,7 @@ func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationR
 
 const notAsAsked = "The client's answer does not fit the requested form, and counts as none."
 
-func unknownAction(a tools.ElicitAction) string {
+func unknownAction(a host.ElicitAction) string {
 	return fmt.Sprintf("The action %q of the client's answer is unknown, and the answer counts as none.", escape.ClipBytes(escape.Text(string(a)), 100))
 }
 
@@ -249,7 +250,7 @@ type asked struct{ request bus.AskUserRequest }
 
 func questionsForm(q bus.AskUserRequest) asked { return asked{q} }
 
-func (f asked) question() tools.Question {
+func (f asked) question() host.Question {
 	var schema askedForm
 	var text []string
 	for i, q := range f.request.Questions {
@@ -280,11 +281,11 @@ func (f asked) question() tools.Question {
 
 // answers parses the client's answers into the form of [bus.AskUserResponse];
 // problem describes an invalid answer.
-func (f asked) answers(given tools.Elicited) (answers map[string]string, problem string) {
+func (f asked) answers(given host.Elicited) (answers map[string]string, problem string) {
 	answers = map[string]string{}
 	switch given.Action {
-	case tools.ElicitAccept:
-	case tools.ElicitDecline, tools.ElicitCancel:
+	case host.ElicitAccept:
+	case host.ElicitDecline, host.ElicitCancel:
 		return answers, ""
 	default:
 		return answers, unknownAction(given.Action)
@@ -326,9 +327,9 @@ func labelOf(q bus.UserQuestion, text string) string {
 
 // question creates a question from a form. Its key is random, so that an answer
 // sent early or kept from before is not accepted for it.
-func question(kind, id, text string, schema askedForm) tools.Question {
+func question(kind, id, text string, schema askedForm) host.Question {
 	encoded, _ := json.Marshal(schema) // plain data
-	return tools.Question{Key: kind + "-" + id, Fresh: true, Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
+	return host.Question{Key: kind + "-" + id, Fresh: true, Elicit: &host.Elicitation{Message: text, Schema: encoded}}
 }
 
 // askedForm is a schema of MCP's restricted kind with ordered properties.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // progressPause is the minimum time between two progress messages of a call.
@@ -18,7 +18,7 @@ const maxProgress = 2_000
 // progress converts the output of a call into progress messages for its client:
 // complete lines, the last ones if there are many; Done is the number of lines.
 type progress struct {
-	host tools.Host
+	host host.Host
 	now  func() time.Time
 
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type progress struct {
 	toldAt time.Time // when the last message was sent
 }
 
-func (p *progress) init(host tools.Host, now func() time.Time) { p.host, p.now = host, now }
+func (p *progress) init(h host.Host, now func() time.Time) { p.host, p.now = h, now }
 
 // add adds a piece of output. After end it does nothing.
 func (p *progress) add(chunk string) {
@@ -70,7 +70,7 @@ func (p *progress) line() {
 // tell sends the lines in ready. The caller holds p.mu, so that messages stay in
 // order; the host does not block for long.
 func (p *progress) tell(now time.Time) {
-	p.host.Progress(tools.Progress{Done: p.lines, Message: strings.Join(p.ready, "\n")})
+	p.host.Progress(host.Progress{Done: p.lines, Message: strings.Join(p.ready, "\n")})
 	p.ready, p.size, p.toldAt = nil, 0, now
 }
 

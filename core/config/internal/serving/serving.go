@@ -21,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	"github.com/fettle-dev/fettle/core/tools/internaldocs"
 	"github.com/fettle-dev/fettle/core/tools/memory"
 	"github.com/fettle-dev/fettle/core/tools/plan"
@@ -95,7 +96,7 @@ type served struct {
 type servedRun struct {
 	id       string
 	ctx      context.Context // of the call; nothing outlives it
-	host     tools.Host
+	host     host.Host
 	progress progress
 	said     said // guarded by served.mu
 }
@@ -154,7 +155,7 @@ func (s *served) call(ctx context.Context, name string, args json.RawMessage) to
 			"The tool "+name+" is not available here, because it needs a conversation that fettle conducts itself.",
 			"Use a listed tool, or name this one with --core-tools when the server is started."))
 	}
-	run := &servedRun{id: bus.NewID(), ctx: ctx, host: tools.HostOf(ctx)}
+	run := &servedRun{id: bus.NewID(), ctx: ctx, host: host.FromContext(ctx)}
 	run.progress.init(run.host, s.session.Now)
 	if !s.begin(ctx, run) {
 		return tools.Fail(fault.New(fault.NotInitialized, "config.mcpService", "The session has ended.", "Connect again."))

@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/client"
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // document is the URL of the client metadata that the suite expects.
@@ -82,12 +82,12 @@ func browse(ctx context.Context, address string) error {
 }
 
 // answer answers a request of a server with the defaults of its schema, or a yes.
-func (s scenario) answer(context.Context, tools.Elicitation) (tools.Elicited, error) {
+func (s scenario) answer(context.Context, host.Elicitation) (host.Elicited, error) {
 	content := `{}`
 	if strings.HasPrefix(s.name, "sep-2322") {
 		content = `{"confirmed":true}`
 	}
-	return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(content)}, nil
+	return host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(content)}, nil
 }
 
 // play runs a scenario: it lists everything and calls the tools. A failed call is

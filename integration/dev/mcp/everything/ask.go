@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // addAskingTools adds tools that send requests to their host for its model or its user. A host
@@ -16,7 +17,7 @@ func addAskingTools(b *toolbox) {
 	}
 	b.add(tools.Define("test_sampling", "Asks the host's model to answer a prompt.", tools.KindCommunicate,
 		func(ctx context.Context, p prompt) (tools.Result, error) {
-			replies, err := tools.HostOf(ctx).Ask(ctx, sample("answer", p.Prompt, 100))
+			replies, err := host.FromContext(ctx).Ask(ctx, sample("answer", p.Prompt, 100))
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -60,13 +61,13 @@ func addAskingTools(b *toolbox) {
 
 	b.add(tools.Define("test_streaming_elicitation", "Reports progress, and then asks the user.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
-			tools.HostOf(ctx).Progress(tools.Progress{Done: 1, Total: 2, Message: "about to ask"})
+			host.FromContext(ctx).Progress(host.Progress{Done: 1, Total: 2, Message: "about to ask"})
 			return fillIn(ctx, "confirm", "Continue the call?", okSchema)
 		}))
 
 	b.add(tools.Define("test_missing_capability", "Requires a host with a model, and returns an error to other hosts.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
-			if _, err := tools.HostOf(ctx).Ask(ctx, sample("word", "Say a word.", 10)); err != nil {
+			if _, err := host.FromContext(ctx).Ask(ctx, sample("word", "Say a word.", 10)); err != nil {
 				return tools.Result{}, err
 			}
 			return say("The host has a model."), nil
@@ -81,7 +82,7 @@ const (
 
 // fillIn shows the user a form and returns the outcome.
 func fillIn(ctx context.Context, key, message, schema string) (tools.Result, error) {
-	replies, err := tools.HostOf(ctx).Ask(ctx, elicit(key, message, schema))
+	replies, err := host.FromContext(ctx).Ask(ctx, elicit(key, message, schema))
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -98,19 +99,19 @@ func orNull(content json.RawMessage) json.RawMessage {
 
 // elicit returns a request to the user. Its key distinguishes it from other requests
 // of the call.
-func elicit(key, message, schema string) tools.Question {
-	return tools.Question{Key: key, Elicit: &tools.Elicitation{Message: message, Schema: json.RawMessage(schema)}}
+func elicit(key, message, schema string) host.Question {
+	return host.Question{Key: key, Elicit: &host.Elicitation{Message: message, Schema: json.RawMessage(schema)}}
 }
 
 // sample returns a request to the host's model.
-func sample(key, prompt string, maxTokens int) tools.Question {
-	return tools.Question{Key: key, Sample: &tools.Sampling{
-		Messages:  []tools.Message{{Role: tools.RoleUser, Content: tools.Text(prompt)}},
+func sample(key, prompt string, maxTokens int) host.Question {
+	return host.Question{Key: key, Sample: &host.Sampling{
+		Messages:  []host.Message{{Role: host.RoleUser, Content: tools.Text(prompt)}},
 		MaxTokens: maxTokens,
 	}}
 }
 
 // roots returns the request for the host's directories.
-func roots(key string) tools.Question {
-	return tools.Question{Key: key, Roots: &tools.RootsQuestion{}}
+func roots(key string) host.Question {
+	return host.Question{Key: key, Roots: &host.RootsQuestion{}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
@@ -64,21 +65,21 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// host is a [tools.Host] that answers requests by their keys, and records its
+// recordingHost is a [host.Host] that answers requests by their keys, and records its
 // messages.
-type host struct {
-	replies  map[string]tools.Reply // a missing key cannot be answered
-	asked    []tools.Question
-	progress []tools.Progress
-	logged   []tools.LogEntry
+type recordingHost struct {
+	replies  map[string]host.Reply // a missing key cannot be answered
+	asked    []host.Question
+	progress []host.Progress
+	logged   []host.LogEntry
 }
 
-func (h *host) Progress(p tools.Progress) { h.progress = append(h.progress, p) }
-func (h *host) Log(e tools.LogEntry)      { h.logged = append(h.logged, e) }
+func (h *recordingHost) Progress(p host.Progress) { h.progress = append(h.progress, p) }
+func (h *recordingHost) Log(e host.LogEntry)      { h.logged = append(h.logged, e) }
 
-func (h *host) Ask(_ context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+func (h *recordingHost) Ask(_ context.Context, questions ...host.Question) ([]host.Reply, error) {
 	h.asked = append(h.asked, questions...)
-	var replies []tools.Reply
+	var replies []host.Reply
 	for _, q := range questions {
 		r, ok := h.replies[q.Key]
 		if !ok {
@@ -89,37 +90,37 @@ func (h *host) Ask(_ context.Context, questions ...tools.Question) ([]tools.Repl
 	return replies, nil
 }
 
-func accepted(content string) tools.Reply {
-	return tools.Reply{Elicit: &tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(content)}}
+func accepted(content string) host.Reply {
+	return host.Reply{Elicit: &host.Elicited{Action: host.ElicitAccept, Content: json.RawMessage(content)}}
 }
 
-func sampled(text string) tools.Reply {
-	return tools.Reply{Sample: &tools.Sampled{Message: tools.Message{Role: tools.RoleAssistant, Content: tools.Text(text)}}}
+func sampled(text string) host.Reply {
+	return host.Reply{Sample: &host.Sampled{Message: host.Message{Role: host.RoleAssistant, Content: tools.Text(text)}}}
 }
 
 // EX-20: tools that call their host, with a host that answers and one that cannot.
 func TestAsking(t *testing.T) {
 	e := made(t)
-	roots := tools.Reply{Roots: []tools.Root{{URI: "file:///a"}, {URI: "file:///b"}}}
+	roots := host.Reply{Roots: []host.Root{{URI: "file:///a"}, {URI: "file:///b"}}}
 	for name, tt := range map[string]struct {
 		args    string
-		replies map[string]tools.Reply
+		replies map[string]host.Reply
 		want    string
 	}{
-		"test_sampling":    {`{"prompt":"say hello"}`, map[string]tools.Reply{"answer": sampled("hello")}, "LLM response: hello"},
-		"test_elicitation": {`{"message":"who?"}`, map[string]tools.Reply{"user": accepted(`{"username":"u","email":"e@example.com"}`)}, `Elicitation completed: action=accept, content={"username":"u","email":"e@example.com"}`},
-		"test_elicitation_sep1034_defaults": {`{}`, map[string]tools.Reply{"profile": {Elicit: &tools.Elicited{Action: tools.ElicitDecline}}},
+		"test_sampling":    {`{"prompt":"say hello"}`, map[string]host.Reply{"answer": sampled("hello")}, "LLM response: hello"},
+		"test_elicitation": {`{"message":"who?"}`, map[string]host.Reply{"user": accepted(`{"username":"u","email":"e@example.com"}`)}, `Elicitation completed: action=accept, content={"username":"u","email":"e@example.com"}`},
+		"test_elicitation_sep1034_defaults": {`{}`, map[string]host.Reply{"profile": {Elicit: &host.Elicited{Action: host.ElicitDecline}}},
 			"Elicitation completed: action=decline, content=null"},
-		"test_elicitation_sep1330_enums":                 {`{}`, map[string]tools.Reply{"choices": accepted(`{}`)}, "Elicitation completed: action=accept, content={}"},
-		"test_streaming_elicitation":                     {`{}`, map[string]tools.Reply{"confirm": accepted(`{"ok":true}`)}, `Elicitation completed: action=accept, content={"ok":true}`},
-		"test_missing_capability":                        {`{}`, map[string]tools.Reply{"word": sampled("yes")}, "The host has a model."},
-		"test_input_required_result_elicitation":         {`{}`, map[string]tools.Reply{"user_name": accepted(`{"name":"Ada"}`)}, "Hello, Ada!"},
-		"test_input_required_result_sampling":            {`{}`, map[string]tools.Reply{"capital_question": sampled("Paris")}, "The model answered: Paris"},
-		"test_input_required_result_list_roots":          {`{}`, map[string]tools.Reply{"client_roots": roots}, "The host has 2 directories: file:///a, file:///b"},
-		"test_input_required_result_request_state":       {`{}`, map[string]tools.Reply{"confirm": accepted(`{"ok":true}`)}, "state-ok: the call continued."},
-		"test_input_required_result_multiple_inputs":     {`{}`, map[string]tools.Reply{"user_name": accepted(`{"name":"Ada"}`), "greeting": sampled("Hi"), "client_roots": roots}, "Hi Ada, with 2 directories"},
-		"test_input_required_result_multi_round":         {`{}`, map[string]tools.Reply{"step1": accepted(`{"name":"Ada"}`), "step2": accepted(`{"color":"green"}`)}, "Ada likes green."},
-		"test_input_required_result_capabilities":        {`{}`, map[string]tools.Reply{"greeting": sampled("Hi")}, "The host answered 1 of 3 questions."},
+		"test_elicitation_sep1330_enums":                 {`{}`, map[string]host.Reply{"choices": accepted(`{}`)}, "Elicitation completed: action=accept, content={}"},
+		"test_streaming_elicitation":                     {`{}`, map[string]host.Reply{"confirm": accepted(`{"ok":true}`)}, `Elicitation completed: action=accept, content={"ok":true}`},
+		"test_missing_capability":                        {`{}`, map[string]host.Reply{"word": sampled("yes")}, "The host has a model."},
+		"test_input_required_result_elicitation":         {`{}`, map[string]host.Reply{"user_name": accepted(`{"name":"Ada"}`)}, "Hello, Ada!"},
+		"test_input_required_result_sampling":            {`{}`, map[string]host.Reply{"capital_question": sampled("Paris")}, "The model answered: Paris"},
+		"test_input_required_result_list_roots":          {`{}`, map[string]host.Reply{"client_roots": roots}, "The host has 2 directories: file:///a, file:///b"},
+		"test_input_required_result_request_state":       {`{}`, map[string]host.Reply{"confirm": accepted(`{"ok":true}`)}, "state-ok: the call continued."},
+		"test_input_required_result_multiple_inputs":     {`{}`, map[string]host.Reply{"user_name": accepted(`{"name":"Ada"}`), "greeting": sampled("Hi"), "client_roots": roots}, "Hi Ada, with 2 directories"},
+		"test_input_required_result_multi_round":         {`{}`, map[string]host.Reply{"step1": accepted(`{"name":"Ada"}`), "step2": accepted(`{"color":"green"}`)}, "Ada likes green."},
+		"test_input_required_result_capabilities":        {`{}`, map[string]host.Reply{"greeting": sampled("Hi")}, "The host answered 1 of 3 questions."},
 		"test_input_required_result_capabilities (none)": {`{}`, nil, "The host answered 0 of 3 questions."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,8 +128,8 @@ func TestAsking(t *testing.T) {
 			if name == "test_input_required_result_capabilities (none)" {
 				tool = "test_input_required_result_capabilities"
 			}
-			h := &host{replies: tt.replies}
-			r := e.service().Call(tools.WithHost(t.Context(), h), tool, json.RawMessage(tt.args))
+			h := &recordingHost{replies: tt.replies}
+			r := e.service().Call(host.NewContext(t.Context(), h), tool, json.RawMessage(tt.args))
 			require.Nil(t, r.Error)
 			require.Equal(t, tt.want, r.LLMContent.String())
 			if tool == "test_input_required_result_capabilities" {
@@ -143,17 +144,17 @@ func TestAsking(t *testing.T) {
 
 func TestSpeaking(t *testing.T) {
 	e := made(t)
-	call := func(name string) (*host, tools.Result) {
-		h := new(host)
-		return h, e.service().Call(tools.WithHost(t.Context(), h), name, nil)
+	call := func(name string) (*recordingHost, tools.Result) {
+		h := new(recordingHost)
+		return h, e.service().Call(host.NewContext(t.Context(), h), name, nil)
 	}
 	h, r := call("test_tool_with_progress")
 	require.Nil(t, r.Error)
-	require.Equal(t, []tools.Progress{{Total: 100, Message: "working"}, {Done: 50, Total: 100, Message: "working"}, {Done: 100, Total: 100, Message: "working"}}, h.progress)
+	require.Equal(t, []host.Progress{{Total: 100, Message: "working"}, {Done: 50, Total: 100, Message: "working"}, {Done: 100, Total: 100, Message: "working"}}, h.progress)
 	h, _ = call("test_tool_with_logging")
 	require.Len(t, h.logged, 3)
 	require.Equal(t, `"Tool execution started"`, string(h.logged[0].Data))
-	require.Equal(t, tools.LogInfo, h.logged[0].Level)
+	require.Equal(t, host.LogInfo, h.logged[0].Level)
 	_, r = call("test_error_handling")
 	require.Equal(t, fault.ExecutionFailed, r.Error.Code)
 	_, r = call("test_structured_content")
@@ -184,7 +185,7 @@ func TestResources(t *testing.T) {
 
 func TestPrompts(t *testing.T) {
 	s := made(t).service()
-	ctx := tools.WithHost(t.Context(), &host{replies: map[string]tools.Reply{"user_context": accepted(`{"context":"trains"}`)}})
+	ctx := host.NewContext(t.Context(), &recordingHost{replies: map[string]host.Reply{"user_context": accepted(`{"context":"trains"}`)}})
 	listed, err := s.Prompts(ctx)
 	require.NoError(t, err)
 	for _, p := range listed {

@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // promptList is the prompts, in order. It is safe for concurrent use.
@@ -20,14 +21,14 @@ type promptList struct {
 // prompt is a prompt with its template function.
 type prompt struct {
 	mcp.Prompt
-	fill func(ctx context.Context, args map[string]string) ([]tools.Message, error)
+	fill func(ctx context.Context, args map[string]string) ([]host.Message, error)
 }
 
 func newPromptList() promptList {
 	return promptList{mu: new(sync.Mutex), prompts: []prompt{
 		{
 			mcp.Prompt{Name: "test_simple_prompt", Title: "Simple prompt", Description: "A prompt without arguments."},
-			func(context.Context, map[string]string) ([]tools.Message, error) {
+			func(context.Context, map[string]string) ([]host.Message, error) {
 				return user(tools.Part{Text: "This is a simple prompt for testing."}), nil
 			},
 		},
@@ -36,7 +37,7 @@ func newPromptList() promptList {
 				{Name: "arg1", Description: "First test argument", Required: true},
 				{Name: "arg2", Description: "Second test argument", Required: true},
 			}},
-			func(_ context.Context, args map[string]string) ([]tools.Message, error) {
+			func(_ context.Context, args map[string]string) ([]host.Message, error) {
 				return user(tools.Part{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", args["arg1"], args["arg2"])}), nil
 			},
 		},
@@ -44,7 +45,7 @@ func newPromptList() promptList {
 			mcp.Prompt{Name: "test_prompt_with_embedded_resource", Title: "Prompt with a resource", Description: "A prompt with a resource.", Arguments: []mcp.PromptArgument{
 				{Name: "resourceUri", Description: "URI of the resource to embed", Required: true},
 			}},
-			func(_ context.Context, args map[string]string) ([]tools.Message, error) {
+			func(_ context.Context, args map[string]string) ([]host.Message, error) {
 				return user(
 					tools.Part{Resource: &tools.Resource{URI: args["resourceUri"], MIMEType: "text/plain", Text: "Embedded resource content for testing."}},
 					tools.Part{Text: "Please process the embedded resource above."}), nil
@@ -52,7 +53,7 @@ func newPromptList() promptList {
 		},
 		{
 			mcp.Prompt{Name: "test_prompt_with_image", Title: "Prompt with an image", Description: "A prompt with an image."},
-			func(context.Context, map[string]string) ([]tools.Message, error) {
+			func(context.Context, map[string]string) ([]host.Message, error) {
 				return user(
 					tools.Part{InlineData: &tools.InlineData{MIMEType: "image/png", Data: redDot()}},
 					tools.Part{Text: "Please analyze the image above."}), nil
@@ -60,8 +61,8 @@ func newPromptList() promptList {
 		},
 		{ // a prompt may send requests, too
 			mcp.Prompt{Name: "test_input_required_result_prompt", Title: "Prompt that asks", Description: "A prompt that asks the user for its context."},
-			func(ctx context.Context, _ map[string]string) ([]tools.Message, error) {
-				replies, err := tools.HostOf(ctx).Ask(ctx, elicit("user_context", "What context should the prompt use?",
+			func(ctx context.Context, _ map[string]string) ([]host.Message, error) {
+				replies, err := host.FromContext(ctx).Ask(ctx, elicit("user_context", "What context should the prompt use?",
 					`{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`))
 				if err != nil {
 					return nil, err
@@ -73,10 +74,10 @@ func newPromptList() promptList {
 }
 
 // user returns a user message for each part.
-func user(parts ...tools.Part) []tools.Message {
-	messages := make([]tools.Message, len(parts))
+func user(parts ...tools.Part) []host.Message {
+	messages := make([]host.Message, len(parts))
 	for i, p := range parts {
-		messages[i] = tools.Message{Role: tools.RoleUser, Content: tools.Content{Parts: []tools.Part{p}}}
+		messages[i] = host.Message{Role: host.RoleUser, Content: tools.Content{Parts: []tools.Part{p}}}
 	}
 	return messages
 }
@@ -129,7 +130,7 @@ func (l *promptList) toggle() {
 	}
 	l.prompts = append(l.prompts, prompt{
 		mcp.Prompt{Name: name, Description: "Added and removed by test_trigger_prompt_change."},
-		func(context.Context, map[string]string) ([]tools.Message, error) {
+		func(context.Context, map[string]string) ([]host.Message, error) {
 			return user(tools.Part{Text: "The prompt exists now."}), nil
 		},
 	})

@@ -7,10 +7,11 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
 // addSpeakingTools adds tools that send messages to their host during a call:
-// [tools.HostOf] returns the caller's host.
+// [host.FromContext] returns the caller's host.
 func addSpeakingTools(b *toolbox) {
 	b.add(tools.Define("test_tool_with_logging", "Logs three messages of level info while it runs.", tools.KindRead,
 		func(ctx context.Context, _ none) (tools.Result, error) {
@@ -33,14 +34,14 @@ func addSpeakingTools(b *toolbox) {
 
 	b.add(tools.Define("test_tool_with_progress", "Reports its progress: 0, 50 and 100 of 100.", tools.KindRead,
 		func(ctx context.Context, _ none) (tools.Result, error) {
-			host := tools.HostOf(ctx)
+			h := host.FromContext(ctx)
 			for _, done := range []float64{0, 50, 100} {
 				if done > 0 {
 					if err := pause(ctx, 50*time.Millisecond); err != nil {
 						return tools.Result{}, err
 					}
 				}
-				host.Progress(tools.Progress{Done: done, Total: 100, Message: "working"})
+				h.Progress(host.Progress{Done: done, Total: 100, Message: "working"})
 			}
 			return say("Progress was reported three times."), nil
 		}, tools.WithParallel()))
@@ -56,7 +57,7 @@ func addSpeakingTools(b *toolbox) {
 func logInfo(ctx context.Context, message string) {
 	data, err := json.Marshal(message)
 	if err == nil {
-		tools.HostOf(ctx).Log(tools.LogEntry{Level: tools.LogInfo, Logger: "everything", Data: data})
+		host.FromContext(ctx).Log(host.LogEntry{Level: host.LogInfo, Logger: "everything", Data: data})
 	}
 }
 

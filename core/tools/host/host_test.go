@@ -1,4 +1,4 @@
-package tools_test
+package host_test
 
 import (
 	"context"
@@ -11,34 +11,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
-// host records messages. It answers each question with the roots, after ask, if set, has returned.
-type host struct {
+// recordingHost records messages. It answers each question with the roots, after ask, if set, has returned.
+type recordingHost struct {
 	ask func(ctx context.Context) error
 
 	mu       sync.Mutex
 	messages []string
 }
 
-func (h *host) Progress(p tools.Progress) { h.record("progress " + p.Message) }
-func (h *host) Log(e tools.LogEntry)      { h.record("log " + string(e.Data)) }
+func (h *recordingHost) Progress(p host.Progress) { h.record("progress " + p.Message) }
+func (h *recordingHost) Log(e host.LogEntry)      { h.record("log " + string(e.Data)) }
 
-func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+func (h *recordingHost) Ask(ctx context.Context, questions ...host.Question) ([]host.Reply, error) {
 	if h.ask != nil {
 		if err := h.ask(ctx); err != nil {
 			return nil, err
 		}
 	}
-	replies := make([]tools.Reply, len(questions))
+	replies := make([]host.Reply, len(questions))
 	for i := range replies {
-		replies[i].Roots = []tools.Root{{URI: "file:///w"}}
+		replies[i].Roots = []host.Root{{URI: "file:///w"}}
 	}
 	return replies, nil
 }
 
-func (h *host) record(what string) {
+func (h *recordingHost) record(what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.messages = append(h.messages, what)
@@ -46,32 +46,32 @@ func (h *host) record(what string) {
 
 // A call without a host has the empty host.
 func TestHostOf(t *testing.T) {
-	for _, ctx := range []context.Context{t.Context(), tools.WithHost(t.Context(), nil), tools.WithHost(tools.WithHost(t.Context(), new(host)), nil)} {
-		none := tools.HostOf(ctx)
-		none.Progress(tools.Progress{Done: 1})
-		none.Log(tools.LogEntry{Level: tools.LogInfo})
-		_, err := none.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}})
+	for _, ctx := range []context.Context{t.Context(), host.NewContext(t.Context(), nil), host.NewContext(host.NewContext(t.Context(), new(recordingHost)), nil)} {
+		none := host.FromContext(ctx)
+		none.Progress(host.Progress{Done: 1})
+		none.Log(host.LogEntry{Level: host.LogInfo})
+		_, err := none.Ask(ctx, host.Question{Roots: &host.RootsQuestion{}})
 		require.Equal(t, fault.NoApprover, fault.CodeOf(err))
 		require.NotEmpty(t, fault.As(err).Remedy)
-		within, end := tools.HostUntil(ctx)
+		within, end := host.Detachable(ctx)
 		require.Equal(t, ctx, within)
 		end()
 	}
-	h := new(host)
-	inner := tools.WithHost(tools.WithHost(t.Context(), new(host)), h)
-	require.Same(t, h, tools.HostOf(inner))
+	h := new(recordingHost)
+	inner := host.NewContext(host.NewContext(t.Context(), new(recordingHost)), h)
+	require.Same(t, h, host.FromContext(inner))
 	within, cancel := context.WithCancel(inner)
 	cancel()
-	require.Same(t, h, tools.HostOf(within), "derived contexts have it too")
+	require.Same(t, h, host.FromContext(within), "derived contexts have it too")
 }
 
 func TestHostUntil(t *testing.T) {
-	h := new(host)
-	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
-	inTime := tools.HostOf(ctx)
-	inTime.Progress(tools.Progress{Message: "half"})
-	inTime.Log(tools.LogEntry{Data: json.RawMessage(`1`)})
-	replies, err := inTime.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}}, tools.Question{Roots: &tools.RootsQuestion{}})
+	h := new(recordingHost)
+	ctx, end := host.Detachable(host.NewContext(t.Context(), h))
+	inTime := host.FromContext(ctx)
+	inTime.Progress(host.Progress{Message: "half"})
+	inTime.Log(host.LogEntry{Data: json.RawMessage(`1`)})
+	replies, err := inTime.Ask(ctx, host.Question{Roots: &host.RootsQuestion{}}, host.Question{Roots: &host.RootsQuestion{}})
 	require.NoError(t, err)
 	require.Len(t, replies, 2)
 	h.ask = func(context.Context) error { return errors.New("no") }
@@ -79,8 +79,8 @@ func TestHostUntil(t *testing.T) {
 	require.EqualError(t, err, "no")
 	end()
 	end()
-	inTime.Progress(tools.Progress{Message: "late"})
-	inTime.Log(tools.LogEntry{Data: json.RawMessage(`2`)})
+	inTime.Progress(host.Progress{Message: "late"})
+	inTime.Log(host.LogEntry{Data: json.RawMessage(`2`)})
 	_, err = inTime.Ask(t.Context())
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.Equal(t, []string{"progress half", "log 1"}, h.messages)
@@ -89,8 +89,8 @@ func TestHostUntil(t *testing.T) {
 // EX-20: a host that can disconnect does so during the call. Other hosts report false.
 func TestHostUntilDisconnects(t *testing.T) {
 	h := new(disconnectingHost)
-	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
-	p, ok := tools.HostOf(ctx).(tools.DisconnectingHost)
+	ctx, end := host.Detachable(host.NewContext(t.Context(), h))
+	p, ok := host.FromContext(ctx).(host.DisconnectingHost)
 	require.True(t, ok)
 	require.True(t, p.Disconnect(time.Second))
 	require.Equal(t, []time.Duration{time.Second}, h.disconnects)
@@ -98,15 +98,15 @@ func TestHostUntilDisconnects(t *testing.T) {
 	require.False(t, p.Disconnect(time.Second))
 	require.Len(t, h.disconnects, 1, "not after the call")
 
-	ctx, end = tools.HostUntil(tools.WithHost(t.Context(), new(host)))
+	ctx, end = host.Detachable(host.NewContext(t.Context(), new(recordingHost)))
 	defer end()
-	p, ok = tools.HostOf(ctx).(tools.DisconnectingHost)
+	p, ok = host.FromContext(ctx).(host.DisconnectingHost)
 	require.True(t, !ok || !p.Disconnect(time.Second))
 }
 
 // disconnectingHost can disconnect.
 type disconnectingHost struct {
-	host
+	recordingHost
 	disconnects []time.Duration
 }
 
@@ -118,15 +118,15 @@ func (h *disconnectingHost) Disconnect(after time.Duration) bool {
 // At the end of a call its questions end, whatever their answer.
 func TestHostUntilEndsQuestions(t *testing.T) {
 	asked := make(chan struct{})
-	h := &host{ask: func(ctx context.Context) error {
+	h := &recordingHost{ask: func(ctx context.Context) error {
 		close(asked)
 		<-ctx.Done()
 		return nil // an answer, but too late
 	}}
-	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
+	ctx, end := host.Detachable(host.NewContext(t.Context(), h))
 	failure := make(chan error)
 	go func() {
-		_, err := tools.HostOf(ctx).Ask(t.Context(), tools.Question{Roots: &tools.RootsQuestion{}})
+		_, err := host.FromContext(ctx).Ask(t.Context(), host.Question{Roots: &host.RootsQuestion{}})
 		failure <- err
 	}()
 	<-asked
@@ -137,15 +137,15 @@ func TestHostUntilEndsQuestions(t *testing.T) {
 // end is safe for concurrent use with messages, and no message arrives after it has returned.
 func TestHostUntilConcurrently(t *testing.T) {
 	for range 50 {
-		h := new(host)
-		ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
+		h := new(recordingHost)
+		ctx, end := host.Detachable(host.NewContext(t.Context(), h))
 		var running sync.WaitGroup
 		for range 4 {
 			running.Go(func() {
 				for range 20 {
-					tools.HostOf(ctx).Progress(tools.Progress{Message: "x"})
-					tools.HostOf(ctx).Log(tools.LogEntry{})
-					_, _ = tools.HostOf(ctx).Ask(ctx)
+					host.FromContext(ctx).Progress(host.Progress{Message: "x"})
+					host.FromContext(ctx).Log(host.LogEntry{})
+					_, _ = host.FromContext(ctx).Ask(ctx)
 				}
 			})
 		}

@@ -1,4 +1,6 @@
-package tools
+// Package host is what the requester of a tool call, such as an MCP client, offers to the tool while the call runs:
+// progress, log messages and questions.
+package host
 
 import (
 	"context"
@@ -7,10 +9,11 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // Host is the requester of a call, such as an MCP client, as far as a tool can reach it while the call runs. A tool gets
-// it with [HostOf]; the caller sets it with [WithHost]. It is safe for concurrent use until Execute has returned.
+// it with [FromContext]; the caller sets it with [NewContext]. It is safe for concurrent use until Execute has returned.
 type Host interface {
 	// Progress reports the progress of the call. It never blocks for long.
 	Progress(p Progress)
@@ -118,8 +121,8 @@ type Sampling struct {
 
 // Message is one message of a conversation.
 type Message struct {
-	Role    Role    `json:"role"`
-	Content Content `json:"content"`
+	Role    Role          `json:"role"`
+	Content tools.Content `json:"content"`
 }
 
 // Role is the author of a message.
@@ -149,31 +152,31 @@ type Root struct {
 
 type hostKey struct{}
 
-// WithHost returns a ctx whose calls have h as their host; nil: none.
-func WithHost(ctx context.Context, h Host) context.Context {
+// NewContext returns a ctx whose calls have h as their host; nil: none.
+func NewContext(ctx context.Context, h Host) context.Context {
 	return context.WithValue(ctx, hostKey{}, h)
 }
 
-// HostOf returns the host of the call that ctx belongs to. It is never nil: without a host it returns one that discards
+// FromContext returns the host of the call that ctx belongs to. It is never nil: without a host it returns one that discards
 // progress and log messages and whose Ask fails with code nobody_to_ask.
-func HostOf(ctx context.Context) Host {
+func FromContext(ctx context.Context) Host {
 	if h, ok := ctx.Value(hostKey{}).(Host); ok && h != nil {
 		return h
 	}
 	return noHost{}
 }
 
-// HostUntil returns a ctx with the host of ctx, and a function that detaches it. After end, progress and log messages
+// Detachable returns a ctx with the host of ctx, and a function that detaches it. After end, progress and log messages
 // are discarded, and Ask fails with code cancelled; open questions end in the same way. end waits for progress and log
 // messages in flight, not for questions. It may be called more than once. The scheduler uses it to keep late messages
 // from a host.
-func HostUntil(ctx context.Context) (within context.Context, end func()) {
+func Detachable(ctx context.Context) (within context.Context, end func()) {
 	h, ok := ctx.Value(hostKey{}).(Host)
 	if !ok || h == nil {
 		return ctx, func() {}
 	}
 	g := &guarded{host: h, asking: make(map[int]context.CancelFunc)}
-	return WithHost(ctx, g), g.close
+	return NewContext(ctx, g), g.close
 }
 
 // guarded is a host that can be detached.
