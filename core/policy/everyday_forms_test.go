@@ -121,6 +121,8 @@ p=a ls; cd $p && make
 cd $p && make; p=a
 d=$x/y; x=a; cd $d && make
 p=; cd $p && make
+p=a; p=; cd $p && make
+p=a; p=''; cd $p && make
 p=-; cd $p && make
 p=-P; cd $p && make
 p='~'; cd $p && make

@@ -25,7 +25,7 @@ const looseners = "eval source . trap let alias unalias enable"
 func (a *analysis) scanSetters(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Assign:
-		if n.Name != nil && (n.Append || n.Array != nil || n.Index != nil) {
+		if n.Name != nil && (n.Append || n.Value == nil || n.Array != nil || n.Index != nil) {
 			a.loose[n.Name.Value] = true
 		}
 	case *syntax.DeclClause:
