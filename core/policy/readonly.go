@@ -318,7 +318,7 @@ func (j *judge) freeReason(p *shell.Part) string {
 	}
 	var options []string
 	for _, w := range p.Words[1:] {
-		if fixed(w) && isOption(w.Text) && len(w.Text) < 40 {
+		if fixed(w) && isOption(w.Text) && w.Text != "--" && len(w.Text) < 40 {
 			options = append(options, w.Text)
 		}
 	}

@@ -326,6 +326,9 @@ func (c *check) operandWord(w shell.Word) {
 		c.refuse("the operand %s of %s is not known to be harmless", w.Text, c.name)
 		return
 	}
+	if kind == "read" || kind == "names" {
+		c.paths++
+	}
 	if why := c.kind(kind, w); why != "" {
 		c.refuse("%s", why)
 	}
@@ -373,7 +376,7 @@ func (c *check) reads(w shell.Word) {
 		return
 	}
 	if c.dir != "" && !path.IsAbs(w.Text) {
-		w.Text = path.Join(c.dir, w.Text)
+		w.Text = strings.TrimSuffix(c.dir, "/") + "/" + w.Text
 	}
 	c.use.Reads = append(c.use.Reads, Read{Path: w})
 }

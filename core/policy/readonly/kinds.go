@@ -13,7 +13,6 @@ func (c *check) kind(kind string, w shell.Word) string {
 	switch kind {
 	case "num", "word", "text":
 	case "read", "names":
-		c.paths++
 		c.reads(w)
 	case "dir":
 		if !w.Static {
@@ -22,7 +21,6 @@ func (c *check) kind(kind string, w shell.Word) string {
 		c.reads(w)
 		c.dir = c.use.Reads[len(c.use.Reads)-1].Path.Text
 	case "path":
-		c.paths++
 		if mayLeave(w) {
 			c.reads(w)
 		}

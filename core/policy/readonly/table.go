@@ -15,6 +15,7 @@ var text string
 type Row struct {
 	Names    []string // "git log" is a subcommand
 	Source   string   // where the options are documented
+	Note     string   // what the row leaves out; "" for nothing of interest
 	Options  []Option // in the order of the table
 	Operands string   // their kinds, for display
 
@@ -100,7 +101,10 @@ func (t *tableIndex) key(row **Row, key, value string) error {
 			t.names[name] = r
 		}
 	case "source":
-		r.Source = value
+		r.Source, r.Note, _ = strings.Cut(strings.TrimSuffix(value, ")"), " (")
+		if r.Note == "" {
+			r.Source = value
+		}
 	case "like":
 		other := t.names[value]
 		if other == nil {
