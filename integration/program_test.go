@@ -139,6 +139,8 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 			switch cond {
 			case "landlock": // this kernel can confine commands
 				return process.Confinement{Kind: process.Landlock}.Check(context.Background()) == nil, nil
+			case "namespaces": // this system can confine single commands
+				return process.Confinement{Kind: process.Namespaces}.Check(context.Background()) == nil, nil
 			case layout.Fettle().Name, layout.Gemini().Name:
 				return cond == names.Name, nil
 			case "full": // the full run

@@ -33,7 +33,7 @@ func variables() []variable {
 
 var otherVariables = []variable{
 	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the directory is trusted; takes precedence over the recorded decision"},
-	{"FETTLE_SANDBOX", "confines commands: `true`, `false`, `landlock` or a program"},
+	{"FETTLE_SANDBOX", "confines commands: `auto`, `none`, `true`, `false`, `landlock` or a program"},
 	{"FETTLE_SYSTEM_SETTINGS_PATH", "the machine's settings file, instead of `/etc/fettle/settings.json`"},
 	{"FETTLE_SYSTEM_DEFAULTS_PATH", "the machine's defaults, instead of `/etc/fettle/system-defaults.json`"},
 	{"VISUAL", "the editor for the answer `e` to a question"},

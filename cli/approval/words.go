@@ -14,6 +14,9 @@ import (
 // builtIn is the source of the built-in rules.
 const builtIn = "built-in"
 
+// leaving is the rule of a call that requests to run its command unconfined.
+const leaving = "unconfined commands"
+
 // exitPlanMode is the tool whose denial should carry a reason.
 const exitPlanMode = "exit_plan_mode"
 
@@ -56,7 +59,7 @@ func Why(q bus.ToolConfirmationRequest) string {
 		}
 	}
 	switch {
-	case d.Source != builtIn:
+	case d.Source != builtIn, d.Rule == leaving:
 	case len(same) == 1 && same[0].Reason != "":
 		why = WhyPart(same[0])
 	case len(same) > 1:

@@ -46,8 +46,14 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	f := prompt.Facts{
 		Product: p.Environment.Layout.Name,
 		Tools:   names, Interactive: c.bus.Listening(bus.ToolConfirmationRequest{}), PlanMode: mode == policy.ModePlan,
-		Confined: string(p.Tools.Shell.Confinement.Kind), Untrusted: p.Policy.Trust == trust.Untrusted, Rest: c.ofAgent,
+		Untrusted: p.Policy.Trust == trust.Untrusted, Rest: c.ofAgent,
 		Catalog: s.catalog.Listing(), Skills: skills.Listing(sh.skills.Enabled()), ActiveSkills: s.skills.Texts(),
+	}
+	switch o := p.Tools.Shell; {
+	case o.confines():
+		f.Confined = string(o.Confinement.Kind)
+	case mode != policy.ModeYolo || !o.byDefault:
+		f.Confinable = string(o.Confinement.Kind)
 	}
 	if p.Environment.Now != nil {
 		f.Today = p.Environment.Now()

@@ -48,7 +48,7 @@ func (c *call) withoutApprover() string {
 		return "No flag allows it. Reason: " + c.decision.Reason
 	case c.decision.Decision == policy.Allow:
 		return "The user has edited the call, and must approve the result before it runs."
-	case !c.generated():
+	case !c.generated(), c.decision.Leaves:
 		return strings.TrimSpace("Reason: " + c.decision.Reason + " " + c.decision.Remedy)
 	case len(flags) == 0:
 		return c.decision.Remedy

@@ -23,6 +23,7 @@ type Facts struct {
 	PlanMode    bool     // changes are only previewed, see PlansDir
 	PlansDir    string   // directory for plans in plan mode
 	Confined    string   // confinement of commands, e.g. "landlock"; "": none
+	Confinable  string   // confinement of the commands that policy lets run confined, instead of Confined
 	Untrusted   bool     // the directory is not trusted: its context files are omitted
 
 	Servers []Server // descriptions by MCP servers, in order
@@ -152,6 +153,10 @@ func (f Facts) commands(b *strings.Builder) {
 `, shell)
 	if f.Confined != "" {
 		fmt.Fprintf(b, "- Commands are confined by %s: they can write only in the workspace. Do not work around a failure for that reason; report the access that you would need.\n", f.Confined)
+	}
+	if f.Confinable != "" {
+		fmt.Fprintf(b, "- Commands that need no approval run confined by %s: they write only in the workspace, not in .git, .env and similar files, and in /tmp, and reach no network but 127.0.0.1. "+
+			"If a command fails for that reason, its result says so: repeat it with unconfined and a reason if it has to run outside; the user decides.\n", f.Confinable)
 	}
 	if f.GitRepo {
 		fmt.Fprint(b, "- The directory is a git repository. Check git status and git diff before and after larger work; do not touch changes that are not yours.\n")
