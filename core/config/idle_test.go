@@ -14,7 +14,7 @@ import (
 // so 20 kB each, without goroutines or descriptors of their own. An unused
 // derived one takes a fifth of that.
 func TestIdleConfigsAreSmall(t *testing.T) {
-	const configs, budget = 200, 21_000
+	const configs, budget = 200, 20_000
 	dir, home := t.TempDir(), t.TempDir()
 	begin := func() *config.Config {
 		c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}})

@@ -117,7 +117,7 @@ func mayBePath(s string) bool {
 // protects is the table of protected paths, with the rows of one engine. The cost
 // of a search depends on the path, not on the table.
 type protects struct {
-	own *protectedIndex // nil: none
+	own func() *protectedIndex // created on first use; nil: none
 }
 
 // protectedIndex contains rows in searchable form.
@@ -144,7 +144,7 @@ func newProtects(rows []ProtectedPath) protects {
 	if len(rows) == 0 {
 		return protects{}
 	}
-	return protects{own: newProtectedIndex(rows)}
+	return protects{own: sync.OnceValue(func() *protectedIndex { return newProtectedIndex(rows) })}
 }
 
 // find returns the row of a path, or of a directory above it; nil if there is
@@ -159,7 +159,7 @@ func (p protects) find(file string, from int) *ProtectedPath {
 	if row := protectedTable().find(file, start); row != nil || p.own == nil {
 		return row
 	}
-	return p.own.find(file, start)
+	return p.own().find(file, start)
 }
 
 // mayMatch returns a row with a name that one of bash's patterns may match. A
@@ -170,7 +170,7 @@ func (p protects) mayMatch(pattern string) *ProtectedPath {
 	if row := protectedTable().mayMatch(pattern); row != nil || p.own == nil {
 		return row
 	}
-	return p.own.mayMatch(pattern)
+	return p.own().mayMatch(pattern)
 }
 
 func newProtectedIndex(rows []ProtectedPath) *protectedIndex {
@@ -240,11 +240,11 @@ func (p *protectedIndex) named(before, name string) *ProtectedPath {
 // for .github/workflows; nil if there is none.
 func (p protects) above(file string) *ProtectedPath {
 	file = filepath.ToSlash(fold(filepath.Clean(file)))
-	for _, index := range []*protectedIndex{protectedTable(), p.own} {
+	for _, index := range []func() *protectedIndex{protectedTable, p.own} {
 		if index == nil {
 			continue
 		}
-		for _, n := range index.inOrder {
+		for _, n := range index().inOrder {
 			for k := range n.before {
 				if base := (protectedName{before: n.before[k:]}); base.follows(file) {
 					return n.row
