@@ -133,7 +133,7 @@ func TestConfinePerCommandByLandlock(t *testing.T) {
 	for how, want := range map[process.Confine]string{
 		process.ConfineDefault: "ws temp outside", process.ConfineNone: "ws temp outside", process.ConfineWrite: "ws temp", process.ConfineRead: "temp",
 	} {
-		r, err := s.Run(t.Context(), process.Command{Dir: ws, Confine: how, Line: `exec 2>/dev/null; echo $(touch a && echo ws; touch $TMPDIR/b && echo temp; : >'` + outside + `'/c && echo outside)`})
+		r, err := s.Run(t.Context(), process.Command{Dir: ws, Confine: how, Line: `exec 2>/dev/null; echo $(: >a && echo ws; : >$TMPDIR/b && echo temp; : >'` + outside + `'/c && echo outside)`})
 		require.NoError(t, err)
 		require.Equal(t, want+"\n", r.Text, "%q", how)
 	}
