@@ -116,7 +116,7 @@ func (s *Session) layout(cmd *exec.Cmd, r Rules) (all []mount, links [][2]string
 	}
 	readable = append(readable, cmd.Dir, "/run/current-system", "/run/wrappers", "/etc/resolv.conf")
 	for _, path := range readable {
-		real, err := filepath.EvalSymlinks(path)
+		real, err := resolve(path)
 		if err != nil || !isHidden(real) || slices.Contains(hidden, real) {
 			continue
 		}
@@ -191,7 +191,7 @@ func (s *Session) hidden(r Rules) (dirs []string) {
 		candidates = append([]string{s.o.Home}, candidates...)
 	}
 	for _, path := range candidates {
-		real, err := filepath.EvalSymlinks(path)
+		real, err := resolve(path)
 		if err != nil || slices.Contains(dirs, real) {
 			continue
 		}
@@ -212,6 +212,14 @@ func (s *Session) hidden(r Rules) (dirs []string) {
 		}
 	}
 	return top
+}
+
+// resolve is [filepath.EvalSymlinks]; it costs one system call for the many paths that are missing.
+func resolve(path string) (string, error) {
+	if err := unix.Access(path, unix.F_OK); err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 // enclosing returns the innermost of the mounts that contains path, or nil.

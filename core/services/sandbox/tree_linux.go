@@ -41,10 +41,10 @@ type identity struct{ dev, ino uint64 }
 // directory is the content of a directory when it was read.
 type directory struct {
 	id      identity
-	changed unix.Timespec // the time of its last change
-	again   bool          // it may have changed since within the resolution of that time
-	dirs    map[string]*directory
-	names   map[string]identity // its protected entries
+	changed unix.Timespec         // the time of its last change
+	again   bool                  // it may have changed since within the resolution of that time
+	dirs    map[string]*directory // by path
+	names   map[string]identity   // its protected entries, by path
 }
 
 // NewTree returns a Tree of protected paths as isProtected reports them. alive reports whether
@@ -169,14 +169,13 @@ func (t *Tree) visit(path string, d *directory, found map[string]identity) *dire
 		d = t.read(path, d)
 		d.id, d.changed, d.again = id, stat.Ctim, recent(stat.Ctim, begun)
 	}
-	for name, id := range d.names {
-		found[path+"/"+name] = id
-	}
-	for name, sub := range d.dirs {
-		if sub = t.visit(path+"/"+name, sub, found); sub != nil {
-			d.dirs[name] = sub
-		} else {
-			delete(d.dirs, name)
+	maps.Copy(found, d.names)
+	for path, before := range d.dirs {
+		switch sub := t.visit(path, before, found); {
+		case sub == nil:
+			delete(d.dirs, path)
+		case sub != before:
+			d.dirs[path] = sub
 		}
 	}
 	return d
@@ -204,16 +203,16 @@ func (t *Tree) read(path string, before *directory) *directory {
 		return before // unreadable now; what was known is still protected
 	}
 	for _, e := range entries {
-		name := e.Name()
-		if t.isProtected(path + "/" + name) {
+		entry := path + "/" + e.Name()
+		if t.isProtected(entry) {
 			var stat unix.Stat_t
-			if unix.Lstat(path+"/"+name, &stat) == nil {
-				d.names[name] = identity{stat.Dev, stat.Ino}
+			if unix.Lstat(entry, &stat) == nil {
+				d.names[entry] = identity{stat.Dev, stat.Ino}
 			}
 		} else if e.IsDir() {
-			d.dirs[name] = nil
+			d.dirs[entry] = nil
 			if before != nil {
-				d.dirs[name] = before.dirs[name]
+				d.dirs[entry] = before.dirs[entry]
 			}
 		}
 	}
