@@ -94,9 +94,9 @@ var harmlessRows = []harmlessRow{
 // subsection. It is built once.
 var harmlessKeys = sync.OnceValue(func() map[string]*harmlessRow {
 	rows := map[string]*harmlessRow{}
-	for i := range harmlessRows {
-		for key := range strings.FieldsSeq(harmlessRows[i].keys) {
-			rows[harmlessRows[i].section+" "+key] = &harmlessRows[i]
+	for _, row := range harmlessRows {
+		for key := range strings.FieldsSeq(row.keys) {
+			rows[row.section+" "+key] = &row
 		}
 	}
 	return rows

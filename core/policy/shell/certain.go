@@ -320,3 +320,23 @@ func (a *analysis) printsNumber(list []*syntax.Stmt) bool {
 	}
 	return false
 }
+
+// extend appends a piece with all its values to those of the field.
+func (c *field) extend(certain []string, split, otherwise bool) {
+	if split && (otherwise || slices.ContainsFunc(certain, func(v string) bool { return v == "" || strings.ContainsAny(v, " \t\n*?[\\") })) {
+		certain = nil
+	}
+	old := c.certain
+	if !c.dynamic {
+		old = []string{c.template.String()}
+	}
+	if c.unclear = c.unclear || len(certain) == 0 || len(old)*len(certain) > maxCertain; c.unclear {
+		return
+	}
+	c.certain = make([]string, 0, len(old)*len(certain))
+	for _, o := range old {
+		for _, v := range certain {
+			c.certain = append(c.certain, o+v)
+		}
+	}
+}
