@@ -179,7 +179,7 @@ func TestBuiltInToolsAreKnown(t *testing.T) {
 }
 
 // A workspace whose commands can write the user's settings is reported.
-func TestSettingsFolderInTheWorkspace(t *testing.T) {
+func TestSettingsDirectoryInTheWorkspace(t *testing.T) {
 	home, run := configPlace(t)
 	writeFile(t, filepath.Join(home, "bin/podman"), "#!/bin/sh\n")
 	require.NoError(t, os.Chmod(filepath.Join(home, "bin/podman"), 0o755))

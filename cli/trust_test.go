@@ -96,7 +96,7 @@ func TestTrustPaths(t *testing.T) {
 		require.Zero(t, code, stderr)
 		var answer settings.TrustAnswer
 		require.NoError(t, json.Unmarshal([]byte(stdout), &answer))
-		require.Equal(t, want, answer.Folder, args)
+		require.Equal(t, want, answer.Dir, args)
 		require.Equal(t, want, answer.Entry.Path, args)
 		require.Equal(t, "~/.fettle/trustedFolders.json", answer.File)
 		state := trust.Trusted
@@ -134,11 +134,11 @@ func TestTrustLayout(t *testing.T) {
 // Trusting the whole home directory prints a warning.
 func TestTrustHomeWarns(t *testing.T) {
 	home, run := trustPlace(t)
-	for _, folder := range []string{home, filepath.Dir(home), "/"} {
-		code, _, stderr := run("trust", folder)
+	for _, dir := range []string{home, filepath.Dir(home), "/"} {
+		code, _, stderr := run("trust", dir)
 		require.Zero(t, code, stderr)
-		require.Contains(t, stderr, "Everything below", folder)
-		_, _, stderr = run("untrust", folder)
+		require.Contains(t, stderr, "Everything below", dir)
+		_, _, stderr = run("untrust", dir)
 		require.Empty(t, stderr)
 	}
 	_, _, stderr := run("trust", "../p2")

@@ -26,9 +26,9 @@ func edit(behind, line, sha string) map[string]string {
 	}
 }
 
-// crowd is the model of a parent and of its agents, which all edit one file. No agent
+// agentGroup is the model of a parent and of its agents, which all edit one file. No agent
 // patches before all have read, so that conflicts are certain.
-type crowd struct {
+type agentGroup struct {
 	t     *testing.T
 	read  sync.WaitGroup
 	mu    sync.Mutex
@@ -55,7 +55,7 @@ func report(t *testing.T, r model.FunctionResponse) (ok bool, code, sha string) 
 }
 
 // asAgent reads, then patches until the patch is applied.
-func (c *crowd) asAgent(r *model.Request) *model.Response {
+func (c *agentGroup) asAgent(r *model.Request) *model.Response {
 	name, _, _ := strings.Cut(r.Contents[0].Text(), ":")
 	answers := answeredLast(r)
 	if len(answers) == 0 {
@@ -87,7 +87,7 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 	t.Parallel()
 	const agents = 2
 	names := []string{"anna", "bert"}
-	c := &crowd{t: t, tries: map[string]int{}, codes: map[string]int{}}
+	c := &agentGroup{t: t, tries: map[string]int{}, codes: map[string]int{}}
 	c.read.Add(agents)
 	var text strings.Builder
 	text.WriteString("top\n")

@@ -40,7 +40,7 @@ func (c chatTranscript) LastAnswer() string {
 // exported is a conversation in the JSON format of /export.
 type exported struct {
 	SessionID string          `json:"sessionId"`
-	Folder    string          `json:"folder"`
+	Dir       string          `json:"folder"`
 	Model     string          `json:"model"`
 	Exported  time.Time       `json:"exported"`
 	History   []model.Content `json:"history"`

@@ -144,7 +144,7 @@ func TestDraftBehindQueue(t *testing.T) {
 }
 
 // Enter sends a directory that is typed in full; Tab enters it.
-func TestFolderIsSent(t *testing.T) {
+func TestDirectoryIsSent(t *testing.T) {
 	s := newFake()
 	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
 		if text == "@src" {

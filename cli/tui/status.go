@@ -22,8 +22,8 @@ type segment struct {
 	shortens bool // shortened from the left before it is left out
 }
 
-// shortFolder is the width to which a directory may be shortened.
-const shortFolder = 12
+// shortDir is the width to which a directory may be shortened.
+const shortDir = 12
 
 // leftCut returns the end of a text, at most columns wide.
 func leftCut(text string, columns int) string {
@@ -65,7 +65,7 @@ func fit(segments []segment, columns int) []segment {
 	room := columns + 3
 	for n, i := range byRank {
 		s := &segments[i]
-		if s.shortens && display.Width(s.text)+3 > room && room-3 >= shortFolder {
+		if s.shortens && display.Width(s.text)+3 > room && room-3 >= shortDir {
 			s.text = leftCut(s.text, room-3)
 		}
 		if need := display.Width(s.text) + 3; need <= room || n == 0 {

@@ -48,8 +48,8 @@ func TestAgentIsATool(t *testing.T) {
 // EX-13, CF-09: agents of the user's directory are loaded, those of the project's
 // only if it is trusted; a mistake affects only its own agent.
 func TestAgentFiles(t *testing.T) {
-	put := func(folder, name, text string) {
-		path := filepath.Join(folder, ".fettle", "agents", name)
+	put := func(dir, name, text string) {
+		path := filepath.Join(dir, ".fettle", "agents", name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}

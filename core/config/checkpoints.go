@@ -18,9 +18,9 @@ type checkpointing struct {
 	maxFile, maxTotal, maxStore int64
 }
 
-// checkpointsFolder is the name of the checkpoints directory below the user's
+// checkpointsDir is the name of the checkpoints directory below the user's
 // directory for the project.
-const checkpointsFolder = "checkpoints"
+const checkpointsDir = "checkpoints"
 
 // openCheckpoints returns the checkpoints, or nil without a directory for them.
 // It creates no file.
@@ -35,7 +35,7 @@ func (c *Config) openCheckpoints(sh *shared) *keeper.Keeper {
 	}
 	o := keeper.Options{
 		Store: checkpoint.Options{
-			Dir: filepath.Join(sh.tmp, checkpointsFolder), MaxFile: p.checkpointing.maxFile, MaxTotal: p.checkpointing.maxTotal,
+			Dir: filepath.Join(sh.tmp, checkpointsDir), MaxFile: p.checkpointing.maxFile, MaxTotal: p.checkpointing.maxTotal,
 			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.checkpoint,
 		},
 		MaxStore: p.checkpointing.maxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.Get,

@@ -79,9 +79,9 @@ func TestCheckpointsAreOff(t *testing.T) {
 			if name != "only reads" {
 				require.Equal(t, scheduler.StatusSuccess, s.Call("write_file", map[string]any{"file_path": "g.txt", "content": "new\n"}).Status)
 			}
-			folders, err := s.Storage()
+			dirs, err := s.Storage()
 			require.NoError(t, err)
-			_, err = os.Stat(filepath.Join(folders.ProjectTempDir, "checkpoints"))
+			_, err = os.Stat(filepath.Join(dirs.ProjectTempDir, "checkpoints"))
 			require.ErrorIs(t, err, os.ErrNotExist)
 		})
 	}

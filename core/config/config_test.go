@@ -163,15 +163,15 @@ func TestDuringInitialize(t *testing.T) { // AR-03
 }
 
 func TestFailedInitialize(t *testing.T) { // AR-03
-	folder := filepath.Join(t.TempDir(), "later")
-	c := newConfig(t, config.Parameters{TargetDir: folder})
+	dir := filepath.Join(t.TempDir(), "later")
+	c := newConfig(t, config.Parameters{TargetDir: dir})
 	e := fault.As(c.Initialize(t.Context()))
 	require.NotNil(t, e)
 	require.Equal(t, fault.InvalidConfig, e.Code)
-	require.Contains(t, e.Message, folder)
+	require.Contains(t, e.Message, dir)
 	requireNotInitialized(t, c, "before Initialize")
 
-	require.NoError(t, os.Mkdir(folder, 0o755))
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Equal(t, fault.Cancelled, fault.CodeOf(c.Initialize(ctx)))

@@ -18,9 +18,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// extensionsFolder is the name of the user's directory of extensions, below the
+// extensionsDir is the name of the user's directory of extensions, below the
 // settings directory.
-const extensionsFolder = "extensions"
+const extensionsDir = "extensions"
 
 // Extensions configures the extensions of a session. The zero value uses those
 // that the user has installed and enabled.
@@ -109,7 +109,7 @@ func (c *Config) extensionOptions(target string) extensionstore.Options {
 		o.Disabled, o.Allowed, o.BlockGit = said.off, said.allowed, said.blockGit
 	}
 	if dir, err := c.userDir(); err == nil {
-		o.Dir = filepath.Join(dir, extensionsFolder)
+		o.Dir = filepath.Join(dir, extensionsDir)
 	}
 	return o
 }
@@ -118,23 +118,23 @@ func (c *Config) extensionOptions(target string) extensionstore.Options {
 // project, "" if there is none.
 func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 	o := contributions.Options{Target: target, Servers: c.servers, Secrets: c.params().Environment.SecretsFound, Logger: c.params().Environment.Logger}
-	o.Plans = func() (folders []string, kept string) {
+	o.Plans = func() (dirs []string, kept string) {
 		if tmp != "" {
-			kept = filepath.Join(tmp, planFolders)
+			kept = filepath.Join(tmp, planDirs)
 		}
-		return append(PlanDirs(), path.Join(c.params().Environment.Layout.Dir, plansFolder)), kept
+		return append(PlanDirs(), path.Join(c.params().Environment.Layout.Dir, plansDir)), kept
 	}
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
 
-// planFolders is the name of a directory, in the user's directory for the
+// planDirs is the name of a directory, in the user's directory for the
 // project, with a file for each directory that plan mode has claimed for plans.
-const planFolders = "plan-folders"
+const planDirs = "plan-folders"
 
 // PlanDirs returns the slash-separated paths of the directories of plans, of
 // all layouts, relative to the target directory.
 func PlanDirs() []string {
-	return []string{path.Join(layout.Fettle().Dir, plansFolder), path.Join(layout.Gemini().Dir, plansFolder)}
+	return []string{path.Join(layout.Fettle().Dir, plansDir), path.Join(layout.Gemini().Dir, plansDir)}
 }
 
 // brought returns the current contributions of the session's active extensions.

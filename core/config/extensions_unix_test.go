@@ -301,7 +301,7 @@ func TestPlansOfExtensions(t *testing.T) {
 // Plan mode writes without approval, so it has a directory of its own: none that
 // is read for another purpose, and none that contained files before it was
 // reserved.
-func TestPlansOfExtensionsHaveTheirOwnFolder(t *testing.T) {
+func TestPlansOfExtensionsHaveTheirOwnDirectory(t *testing.T) {
 	home, target := t.TempDir(), t.TempDir()
 	put := func(path, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -65,7 +65,7 @@ func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {
 	c.fitClient(own, o.Client, owned)
 	session := serving.Session{
 		Bus: c.bus, Registry: own.registry, Scheduler: own.scheduler, State: own.state, Tracker: own.tracker,
-		Folder: sh.workspace.Target(), CoreTools: c.CoreTools, Changes: &c.toolsChanged,
+		Dir: sh.workspace.Target(), CoreTools: c.CoreTools, Changes: &c.toolsChanged,
 		Files: func() (contextfiles.Finder, error) {
 			sh, err := c.services("MCP.Serve")
 			if err != nil {

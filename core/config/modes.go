@@ -176,7 +176,7 @@ func (c *Config) plansDir(target string) string {
 	if dir := c.family.extensions.PlansDir(); dir != "" {
 		return dir
 	}
-	return filepath.Join(target, c.params().Environment.Layout.Dir, plansFolder)
+	return filepath.Join(target, c.params().Environment.Layout.Dir, plansDir)
 }
 
 // hidden returns the names of tools that have no use at the moment: entering the

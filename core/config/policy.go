@@ -21,9 +21,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// plansFolder is the name of the directory of plans below the project's settings
+// plansDir is the name of the directory of plans below the project's settings
 // directory.
-const plansFolder = "plans"
+const plansDir = "plans"
 
 // loadRules loads the policy of the session.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules.Rules, error) {
@@ -62,7 +62,7 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 	own := policy.ProtectedPath{What: "the session's settings", Why: "later sessions take rules, hooks and servers from them"}
 	own.Names = []string{p.Environment.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, p.Environment.Layout.SystemDir}
 	if userDir != "" {
-		own.Names = append(own.Names, userDir, paths.RealAsFarAsThere(userDir))
+		own.Names = append(own.Names, userDir, paths.ResolveExisting(userDir))
 	}
 	steering := policy.ProtectedPath{What: "the session's instruction files", Why: "later sessions follow their instructions"}
 	for _, name := range append(slices.Clone(p.Instructions.Names), p.Environment.Layout.ContextFile) {

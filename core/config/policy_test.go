@@ -396,12 +396,12 @@ func TestWellKnownTools(t *testing.T) {
 // A safety checker with a missing program is reported at its position.
 func TestMissingCheckerProgram(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		folder := filepath.Join(p.Environment.HomeDir, ".fettle")
-		require.NoError(t, os.MkdirAll(filepath.Join(folder, "checkers"), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "checkers", "here"), []byte("#!/bin/sh\n"), 0o755))
+		dir := filepath.Join(p.Environment.HomeDir, ".fettle")
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "checkers"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "checkers", "here"), []byte("#!/bin/sh\n"), 0o755))
 		rules := "[[safety_checker]]\ntoolName = \"read_file\"\n[safety_checker.checker]\ntype = \"external\"\nname = \"here\"\n" +
 			"[[safety_checker]]\ntoolName = \"glob\"\n[safety_checker.checker]\ntype = \"external\"\nname = \"gone\"\n"
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "policies.toml"), []byte(rules), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(rules), 0o644))
 	})
 	problems, err := s.Policy().Problems()
 	require.NoError(t, err)

@@ -42,8 +42,8 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 		return nil, nil // the user's own files, which need no trust
 	}
 	return powers.OfProject(ctx, p.before(), r, powers.Files{
-		Policies: []string{filepath.Join(dir, rules.File), filepath.Join(dir, rules.Folder)}, Commands: filepath.Join(dir, slash.Folder),
-		Agents: filepath.Join(dir, agentset.Folder), Skills: skillset.OfProject(p.target(), p.Environment.Layout.Dir),
+		Policies: []string{filepath.Join(dir, rules.File), filepath.Join(dir, rules.DirName)}, Commands: filepath.Join(dir, slash.DirName),
+		Agents: filepath.Join(dir, agentset.DirName), Skills: skillset.OfProject(p.target(), p.Environment.Layout.Dir),
 	})
 }
 

@@ -91,7 +91,7 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 		p.enclose(&o.Confinement, sh)
 	}
 	if sh.tmp != "" {
-		o.SaveDir = filepath.Join(sh.tmp, outputFolder)
+		o.SaveDir = filepath.Join(sh.tmp, outputDir)
 	}
 	return o
 }
@@ -116,13 +116,13 @@ func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
 	}
 	c.Home = cmp.Or(c.Home, p.home())
 	if sh.tmp != "" {
-		c.Cache = cmp.Or(c.Cache, filepath.Join(sh.tmp, cacheFolder))
+		c.Cache = cmp.Or(c.Cache, filepath.Join(sh.tmp, cacheDir))
 	}
 }
 
-// cacheFolder is the name of the directory of the caches of confined commands, below
+// cacheDir is the name of the directory of the caches of confined commands, below
 // the user's directory for the project.
-const cacheFolder = "cache"
+const cacheDir = "cache"
 
 // confine adds the confinement of a call: it applies to commands, and to input
 // written to a background command. In yolo mode single commands are confined only
@@ -141,9 +141,9 @@ func (c *Config) confine(call *policy.Call) {
 	}
 }
 
-// outputFolder is the name of the directory for outputs that were too long to
+// outputDir is the name of the directory for outputs that were too long to
 // show, below the user's directory for the project.
-const outputFolder = "output"
+const outputDir = "output"
 
 // processes holds the process services of a Config and of those derived from it,
 // so that closing the root ends all processes. The zero value is empty.

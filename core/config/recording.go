@@ -11,20 +11,20 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// chatsFolder is the name of the directory of recorded sessions, below the user's
+// chatsDir is the name of the directory of recorded sessions, below the user's
 // directory for the project.
-const chatsFolder = "chats"
+const chatsDir = "chats"
 
 // NewTranscripts returns the recorded sessions of c's project. The given secrets
 // and the sensitive settings of extensions are masked in new recordings;
 // settings.Secrets finds those of an environment. It does no I/O. The error has code
 // not_initialized, or invalid_config without a home directory.
 func NewTranscripts(c *Config, secrets []string) (*recordings.Store, error) {
-	folders, err := c.Storage()
+	dirs, err := c.Storage()
 	if err != nil {
 		return nil, err
 	}
-	if folders.ProjectTempDir == "" {
+	if dirs.ProjectTempDir == "" {
 		return nil, fault.New(fault.InvalidConfig, "config.transcripts", "There is no home directory, so sessions cannot be recorded.",
 			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
@@ -33,13 +33,13 @@ func NewTranscripts(c *Config, secrets []string) (*recordings.Store, error) {
 		kept = nil // there is no directory for them
 	}
 	return recordings.New(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
+		Dir: filepath.Join(dirs.ProjectTempDir, chatsDir), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
 	}, kept), nil
 }
 
-// savedFolder is the name of the directory of conversations saved under a tag,
+// savedDir is the name of the directory of conversations saved under a tag,
 // below the user's directory for the project.
-const savedFolder = "saved"
+const savedDir = "saved"
 
 // savedChats are the conversations of a Config's project that were saved under a
 // tag, for /chat.
@@ -54,16 +54,16 @@ var _ builtin.Chats = (*savedChats)(nil)
 // are masked in new ones; settings.Secrets finds those of an environment. It does no
 // I/O. The errors are those of [NewTranscripts].
 func NewSavedChats(c *Config, secrets []string) (builtin.Chats, error) {
-	folders, err := c.Storage()
+	dirs, err := c.Storage()
 	switch {
 	case err != nil:
 		return nil, err
-	case folders.ProjectTempDir == "":
+	case dirs.ProjectTempDir == "":
 		return nil, fault.New(fault.InvalidConfig, "config.chats", "There is no home directory, so conversations cannot be saved.",
 			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
 	return &savedChats{c, transcript.NewSaved(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
+		Dir: filepath.Join(dirs.ProjectTempDir, savedDir), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
 	})}, nil
 }
 

@@ -74,9 +74,9 @@ func TestRecordAndResume(t *testing.T) {
 	client := talk(t, s.Config, r, nil, "Read f, my key is "+secret)
 	require.NoError(t, r.Close())
 
-	folders, err := s.Storage()
+	dirs, err := s.Storage()
 	require.NoError(t, err)
-	require.Equal(t, filepath.Join(folders.ProjectTempDir, "chats"), filepath.Dir(r.Path()))
+	require.Equal(t, filepath.Join(dirs.ProjectTempDir, "chats"), filepath.Dir(r.Path()))
 	data, err := os.ReadFile(r.Path())
 	require.NoError(t, err)
 	require.NotContains(t, string(data), secret)

@@ -14,9 +14,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// recoveryFolder finds the recovery directory of the project at target: the
+// recoveryDir finds the recovery directory of the project at target: the
 // user's settings directory has one per project.
-func recoveryFolder(t *testing.T, home, target string) string {
+func recoveryDir(t *testing.T, home, target string) string {
 	t.Helper()
 	file := filepath.Join(target, "a.txt")
 	require.NoError(t, os.WriteFile(file, []byte("a\n"), 0o600))
@@ -33,8 +33,8 @@ func recoveryFolder(t *testing.T, home, target string) string {
 
 func TestRecover(t *testing.T) { // FS-64
 	target, home := t.TempDir(), t.TempDir()
-	folder := recoveryFolder(t, home, target)
-	part, broken := filepath.Join(folder, "1.part"), filepath.Join(folder, "2.recovery")
+	dir := recoveryDir(t, home, target)
+	part, broken := filepath.Join(dir, "1.part"), filepath.Join(dir, "2.recovery")
 	require.NoError(t, os.WriteFile(part, []byte("half"), 0o600))
 	require.NoError(t, os.WriteFile(broken, []byte("not a recovery file"), 0o600))
 

@@ -160,8 +160,8 @@ func (p *Parameters) settingsOptions() settings.Options {
 	o.Trusted, o.Undecided, o.DefaultTools = p.Policy.Trust == trust.Trusted, p.Policy.Trust == trust.Undecided, DefaultTools(p.Environment.Layout)
 	o.Confined = o.Confined || p.Tools.Shell.confines()
 	if o.Above == nil && p.Policy.TrustOf != nil {
-		o.Above = func(ctx context.Context, folder string) (trusted, undecided bool) {
-			state, err := p.Policy.TrustOf(ctx, []string{folder})
+		o.Above = func(ctx context.Context, dir string) (trusted, undecided bool) {
+			state, err := p.Policy.TrustOf(ctx, []string{dir})
 			return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
 		}
 	}

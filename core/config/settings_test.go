@@ -32,9 +32,9 @@ func quietLayout(t *testing.T) layout.Layout {
 }
 
 // settingsIn writes the settings file below a home or project directory.
-func settingsIn(t *testing.T, folder, text string) string {
+func settingsIn(t *testing.T, dir, text string) string {
 	t.Helper()
-	path := filepath.Join(folder, ".fettle", "settings.json")
+	path := filepath.Join(dir, ".fettle", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
@@ -313,8 +313,8 @@ func TestTrustOf(t *testing.T) {
 			s := configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) {
 				require.NoError(t, os.Mkdir(filepath.Join(p.TargetDir, "other"), 0o755))
 				settingsIn(t, p.TargetDir, project)
-				p.Policy.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
-					asked = append(asked, folders)
+				p.Policy.TrustOf = func(_ context.Context, dirs []string) (trust.State, error) {
+					asked = append(asked, dirs)
 					return tt.states[len(asked)-1], nil
 				}
 			})
@@ -461,8 +461,8 @@ func TestVariablesAboveTheTarget(t *testing.T) {
 		require.NoError(t, os.Mkdir(p.TargetDir, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(top, ".env"), []byte("FETTLE_APPROVAL_MODE=yolo\n"), 0o644))
 		withUser(t, `{}`)(&p)
-		p.Policy.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
-			if folders[0] == top {
+		p.Policy.TrustOf = func(_ context.Context, dirs []string) (trust.State, error) {
+			if dirs[0] == top {
 				return above, nil
 			}
 			return trust.Trusted, nil

@@ -70,7 +70,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		c.params().Environment.Logger.Warn("no home directory, so files that must be rewritten in place will not be changed")
 	} else {
-		recovery = filepath.Join(tmp, recoveryFolder)
+		recovery = filepath.Join(tmp, recoveryDir)
 	}
 	if err := c.openExtensions(ctx, ws.Target(), tmp); err != nil {
 		return nil, errors.Join(err, ws.Close())
@@ -118,9 +118,9 @@ func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 	return sh.committer.Recover(ctx)
 }
 
-// recoveryFolder is the name of the directory in which in-place writes keep their
+// recoveryDir is the name of the directory in which in-place writes keep their
 // bytes first, below the user's directory for the project.
-const recoveryFolder = "recovery"
+const recoveryDir = "recovery"
 
 // Storage contains the directories in which fettle keeps data that is not part of
 // the project. They need not exist yet. Both are "" without a home directory.

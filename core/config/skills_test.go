@@ -22,12 +22,12 @@ import (
 )
 
 // putSkill creates a skill in a directory and returns its directory.
-func putSkill(t *testing.T, folder, name, body string) string {
+func putSkill(t *testing.T, dir, name, body string) string {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	text := "---\nname: " + name + "\ndescription: About " + name + "\n---\n" + body + "\n"
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600))
-	return folder
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte(text), 0o600))
+	return dir
 }
 
 // withSkill returns a session with the user's skill "kit", and its directory,
@@ -123,7 +123,7 @@ func TestActivateSkillTool(t *testing.T) {
 
 // The directory of an active skill can be read and searched by its path, is never
 // written, and is not part of the project.
-func TestSkillFolderIsReadOnly(t *testing.T) {
+func TestSkillDirectoryIsReadOnly(t *testing.T) {
 	s, dir := withSkill(t, func(p *config.Parameters) {
 		p.Policy.ApprovalMode = policy.ModeYolo
 		p.Tools.Core = append(config.DefaultTools(p.Environment.Layout), "edit")

@@ -47,7 +47,7 @@ func slash(t *testing.T, c *config.Config, extra ...commands.Loader) (*commands.
 
 // CM-08: the user's commands are loaded, the project's only if its directory is
 // trusted; they then take precedence.
-func TestSlashCommandsOfFolders(t *testing.T) {
+func TestSlashCommandsOfDirectories(t *testing.T) {
 	for state, want := range map[trust.State]string{trust.Trusted: "of the project", trust.Undecided: "of the user", trust.Untrusted: "of the user"} {
 		home := t.TempDir()
 		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Policy.Trust = home, state })

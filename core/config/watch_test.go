@@ -103,7 +103,7 @@ func TestWatch(t *testing.T) {
 			link(t, home+dir+"/s.json", home+file)
 		}
 	}
-	linkedFolder := func(n int, dir string) change {
+	linkedDir := func(n int, dir string) change {
 		return func(t *testing.T, home, _ string) {
 			write(t, home+dir+"/settings.json", n)
 			link(t, home+dir, home+"/.fettle")
@@ -131,7 +131,7 @@ func TestWatch(t *testing.T) {
 		"behind a link":                {linkTo(2, "/dotfiles"), []change{dotfile(7), dotfile(8)}, []string{"7", "8"}},
 		"behind a link made later":     {user(2), []change{linkTo(7, "/dotfiles"), dotfile(8)}, []string{"7", "8"}},
 		"behind a link that is turned": {linkTo(2, "/others"), []change{linkTo(7, "/dotfiles"), dotfile(8)}, []string{"7", "8"}},
-		"in a linked directory":        {linkedFolder(2, "/one"), []change{user(7), linkedFolder(8, "/two"), user(9)}, []string{"7", "8", "9"}},
+		"in a linked directory":        {linkedDir(2, "/one"), []change{user(7), linkedDir(8, "/two"), user(9)}, []string{"7", "8", "9"}},
 		"removed":                      {user(7), []change{removed, user(8)}, []string{"20000", "8"}},
 	} {
 		t.Run(name, func(t *testing.T) {

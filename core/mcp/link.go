@@ -139,11 +139,11 @@ func (s *server) handlers(l *link) Handlers {
 		h.Elicit = func(ctx context.Context, e host.Elicitation) (host.Elicited, error) { return s.elicit(ctx, l, e) }
 	}
 	if roots := s.m.o.Roots; roots != nil {
-		h.Roots = func() (folders []string) {
-			if err := s.protect("list the roots", func() error { folders = roots(); return nil }); err != nil {
+		h.Roots = func() (dirs []string) {
+			if err := s.protect("list the roots", func() error { dirs = roots(); return nil }); err != nil {
 				s.m.o.Logger.Error("the roots for an MCP server could not be listed", "server", s.Name, "error", err)
 			}
-			return folders
+			return dirs
 		}
 	}
 	return h

@@ -115,9 +115,9 @@ func movedTo(p *shell.Part, words []shell.Word) (dir string, ok bool) {
 	return words[1].Text, true
 }
 
-// systemFolders lists the directories in which a program is the one of its bare
+// systemDirs lists the directories in which a program is the one of its bare
 // name.
-var systemFolders = []string{"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"}
+var systemDirs = []string{"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"}
 
 // sameProgram reports whether the part's program is the one that an allowing rule
 // names: by the same bare name, by that name in a directory of the system, or by
@@ -128,8 +128,8 @@ func (j *judge) sameProgram(want string, p *shell.Part) bool {
 		if word == want {
 			return true
 		}
-		for _, folder := range systemFolders {
-			if rest, ok := strings.CutPrefix(word, folder); ok && rest == want {
+		for _, dir := range systemDirs {
+			if rest, ok := strings.CutPrefix(word, dir); ok && rest == want {
 				return true
 			}
 		}

@@ -46,8 +46,8 @@ func (j *judge) places(p *shell.Part, path string) ([]string, bool) {
 // resolves, such as that of a file or a program; false if they are unknown.
 // Unlike for cd, .. is the parent of the target of the directory before it.
 func (j *judge) opened(p *shell.Part, path string) ([]string, bool) {
-	for _, folder := range j.left(p, path) {
-		if j.call.seen(folder) != folder {
+	for _, dir := range j.left(p, path) {
+		if j.call.seen(dir) != dir {
 			return nil, false
 		}
 	}
@@ -185,8 +185,8 @@ func (e *Engine) Paths(c Call) []string {
 			add(path)
 		}
 		if len(paths) > 0 {
-			for _, folder := range c.anchors() {
-				add(filepath.Clean(folder))
+			for _, dir := range c.anchors() {
+				add(filepath.Clean(dir))
 			}
 		}
 	}

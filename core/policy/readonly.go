@@ -74,7 +74,7 @@ func listedUse(p *shell.Part) (readonly.Use, string) {
 	if p.Kind != shell.Command || len(p.Words) == 0 || !fixed(p.Words[0]) {
 		return readonly.Use{}, "it is no known command"
 	}
-	if word := p.Words[0].Text; strings.Contains(word, "/") && !slices.Contains(systemFolders, path.Dir(word)+"/") {
+	if word := p.Words[0].Text; strings.Contains(word, "/") && !slices.Contains(systemDirs, path.Dir(word)+"/") {
 		return readonly.Use{}, word + " is not a program of the system"
 	}
 	return readonly.Check(p.Words)

@@ -41,10 +41,10 @@ type loading struct {
 
 // load reads the skills of directories, in order. A missing directory has none; an
 // unreadable or invalid file affects no other. The error is that of ctx.
-func load(ctx context.Context, folders []Dir) ([]Skill, []fault.Problem, error) {
+func load(ctx context.Context, dirs []Dir) ([]Skill, []fault.Problem, error) {
 	l := &loading{}
-	for _, f := range folders {
-		if err := l.folder(ctx, f); err != nil {
+	for _, f := range dirs {
+		if err := l.addDir(ctx, f); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func (l *loading) fail(path, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: path, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
-func (l *loading) folder(ctx context.Context, f Dir) error {
+func (l *loading) addDir(ctx context.Context, f Dir) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (l *loading) file(f Dir, path, within string) {
 	case errors.Is(err, fs.ErrNotExist) && !isLink(path):
 		return
 	case err != nil:
-		if isFolder(filepath.Dir(path)) {
+		if isDir(filepath.Dir(path)) {
 			l.fail(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		}
 		return
@@ -156,14 +156,14 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-func isFolder(path string) bool {
+func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
 // lies reports whether a path is a directory or inside it. Both are without links.
-func lies(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
+func lies(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 

@@ -32,8 +32,8 @@ type SkillManager struct {
 // replaces an earlier one with the same name. Directories are read by scope, and within
 // a scope in the given order. Problems are available from Problems. Watchers are
 // notified. The error is of code cancelled; then nothing has changed.
-func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Dir) error {
-	found, problems, err := load(ctx, folders)
+func (m *SkillManager) Discover(ctx context.Context, given []Skill, dirs []Dir) error {
+	found, problems, err := load(ctx, dirs)
 	if err != nil {
 		return fault.Wrap(fault.Cancelled, "skills.discover", "Looking for skills was cancelled.", "", err)
 	}

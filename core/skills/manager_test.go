@@ -17,12 +17,12 @@ import (
 )
 
 // write creates a skill in a directory and returns the directory.
-func write(t *testing.T, folder, name, description string) string {
+func write(t *testing.T, dir, name, description string) string {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	text := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\nBody of %s.\n", name, description, description)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600))
-	return folder
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte(text), 0o600))
+	return dir
 }
 
 func tempDir(t *testing.T) string {
@@ -31,10 +31,10 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-func discover(t *testing.T, given []skills.Skill, folders ...skills.Dir) *skills.SkillManager {
+func discover(t *testing.T, given []skills.Skill, dirs ...skills.Dir) *skills.SkillManager {
 	t.Helper()
 	m := new(skills.SkillManager)
-	require.NoError(t, m.Discover(t.Context(), given, folders))
+	require.NoError(t, m.Discover(t.Context(), given, dirs))
 	return m
 }
 
@@ -58,12 +58,12 @@ func said(m *skills.SkillManager) string {
 // replaces a built-in skill; within a scope the later directory takes precedence.
 func TestScopes(t *testing.T) {
 	top := tempDir(t)
-	folder := func(name string, scope skills.Scope) skills.Dir {
+	dir := func(name string, scope skills.Scope) skills.Dir {
 		write(t, filepath.Join(top, name, "s"), "Same", name)
 		return skills.Dir{Path: filepath.Join(top, name), Scope: scope}
 	}
 	given := []skills.Skill{{Name: "same", Description: "own", Scope: skills.ScopeBuiltIn}}
-	all := []skills.Dir{folder("workspace", skills.ScopeWorkspace), folder("user", skills.ScopeUser), folder("user2", skills.ScopeUser), folder("extension", skills.ScopeExtension)}
+	all := []skills.Dir{dir("workspace", skills.ScopeWorkspace), dir("user", skills.ScopeUser), dir("user2", skills.ScopeUser), dir("extension", skills.ScopeExtension)}
 	all[3].Extension = "kit"
 
 	m := discover(t, given)

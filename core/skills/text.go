@@ -103,7 +103,7 @@ func Tree(ctx context.Context, s Skill) (string, error) {
 	}
 	t := &tree{left: maxTree}
 	t.line(0, filepath.ToSlash(s.Dir)+"/")
-	if err := t.folder(ctx, s.Dir, 1); err != nil {
+	if err := t.listDir(ctx, s.Dir, 1); err != nil {
 		return "", err
 	}
 	if t.more {
@@ -124,7 +124,7 @@ func (t *tree) line(depth int, name string) {
 	t.b.WriteString(strings.Repeat("  ", depth) + escape.Quoted(name) + "\n")
 }
 
-func (t *tree) folder(ctx context.Context, path string, depth int) error {
+func (t *tree) listDir(ctx context.Context, path string, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (t *tree) folder(ctx context.Context, path string, depth int) error {
 			t.line(depth, e.Name()+"/ (not listed)")
 		default:
 			t.line(depth, e.Name()+"/")
-			if err := t.folder(ctx, filepath.Join(path, e.Name()), depth+1); err != nil {
+			if err := t.listDir(ctx, filepath.Join(path, e.Name()), depth+1); err != nil {
 				return err
 			}
 		}

@@ -62,10 +62,10 @@ func TestParametersWireModels(t *testing.T) {
 // Remote agents of the user's directory are tools; an unknown model is reported.
 func TestParametersWireAgents(t *testing.T) {
 	home := t.TempDir()
-	folder := filepath.Join(home, ".fettle", "agents")
-	require.NoError(t, os.MkdirAll(folder, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "far.md"), []byte("---\nkind: remote\nname: far\ndescription: Far away.\nagent_card_url: http://127.0.0.1:1/card\n---\n"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "near.md"), []byte("---\nname: near\ndescription: Near.\nmodel: sonnet\n---\nx\n"), 0o644))
+	dir := filepath.Join(home, ".fettle", "agents")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "far.md"), []byte("---\nkind: remote\nname: far\ndescription: Far away.\nagent_card_url: http://127.0.0.1:1/card\n---\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "near.md"), []byte("---\nname: near\ndescription: Near.\nmodel: sonnet\n---\nx\n"), 0o644))
 	p := standard.Parameters(config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: home}})
 	c, err := config.New(p)
 	require.NoError(t, err)

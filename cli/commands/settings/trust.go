@@ -21,10 +21,10 @@ import (
 
 // TrustAnswer is the JSON output of trust and untrust.
 type TrustAnswer struct {
-	Folder string       `json:"folder"`
-	State  trust.State  `json:"state"`
-	Entry  *trust.Entry `json:"entry,omitempty"` // the deciding entry
-	File   string       `json:"file"`
+	Dir   string       `json:"folder"`
+	State trust.State  `json:"state"`
+	Entry *trust.Entry `json:"entry,omitempty"` // the deciding entry
+	File  string       `json:"file"`
 
 	Powers  []settings.Power `json:"powers,omitempty"`  // what the project can do as a result
 	Outside []string         `json:"outside,omitempty"` // approved directories outside of the project
@@ -159,7 +159,7 @@ func recordTrust(ctx context.Context, p *program.Program, g *program.Flags, args
 	}
 	warnOfTrustVariable(p, names)
 	if o.asJSON {
-		answer := TrustAnswer{Folder: dir, State: now, File: store.Path(), Powers: powers, Outside: approved}
+		answer := TrustAnswer{Dir: dir, State: now, File: store.Path(), Powers: powers, Outside: approved}
 		if entry.Path != "" {
 			answer.Entry = &entry
 		}

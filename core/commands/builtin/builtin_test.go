@@ -63,7 +63,7 @@ type (
 	agents      struct{ *world }
 	hookList    struct{ *world }
 	extensions  struct{ *world }
-	folders     struct{ *world }
+	dirs        struct{ *world }
 	contextFile struct{ *world }
 	modes       struct{ *world }
 )
@@ -171,8 +171,8 @@ func (w servers) SetEnabled(_ context.Context, name string, on bool) error {
 }
 
 func (w trust) State() (string, string) { return "/dir", "undecided" }
-func (w trust) SetTrust(_ context.Context, folder string, trusted bool) (string, error) {
-	return "It holds from the next session on.", w.do(onOff("trust "+folder, trusted))
+func (w trust) SetTrust(_ context.Context, dir string, trusted bool) (string, error) {
+	return "It holds from the next session on.", w.do(onOff("trust "+dir, trusted))
 }
 
 func (w policies) Rules() []builtin.Rule {
@@ -232,9 +232,9 @@ func (w extensions) SetEnabled(_ context.Context, name string, on bool) error {
 }
 func (w extensions) Reload(context.Context) ([]string, error) { return nil, w.do("reload extensions") }
 
-func (w folders) List() []string                           { return []string{"/dir", "/other"} }
-func (w folders) Add(_ context.Context, path string) error { return w.do("add " + path) }
-func (w modes) Mode() string                               { return w.mode }
+func (w dirs) List() []string                           { return []string{"/dir", "/other"} }
+func (w dirs) Add(_ context.Context, path string) error { return w.do("add " + path) }
+func (w modes) Mode() string                            { return w.mode }
 func (w modes) SetMode(_ context.Context, mode string) error {
 	w.mode = mode
 	return w.do("mode " + mode)
@@ -249,7 +249,7 @@ func (w *world) all() builtin.Services {
 		Catalog: catalog{w}, Clear: &builtin.Clear{Hooks: hooks{w}, Chat: chat{w}, Session: chat{w}, Tokens: tokens{w}}, Tools: toolList{w}, Models: models{w},
 		Chats: chats{w}, Transcript: transcripts{w}, Compressor: compressor{w}, Skills: skills{w}, Servers: servers{w}, Trust: trust{w}, Policy: policies{w},
 		Memory: memory{w}, Stats: numbers{w}, Checkpoints: checkpoints{w}, About: about{w}, Agents: agents{w}, Hooks: hookList{w}, Extensions: extensions{w},
-		Directories: folders{w}, ContextFile: contextFile{w}, Mode: modes{w},
+		Directories: dirs{w}, ContextFile: contextFile{w}, Mode: modes{w},
 		Dialogs: []string{"auth", "theme", "editor", "privacy", "settings", "sessionBrowser", "agentConfig"},
 	}
 }

@@ -192,10 +192,10 @@ type Server struct {
 
 // Trust is the trust in the directory.
 type Trust interface {
-	State() (folder, state string) // trusted, untrusted or undecided
+	State() (dir, state string) // trusted, untrusted or undecided
 	// SetTrust records it for a directory, "" for the target, and returns a message, for
 	// example that it applies from the next session.
-	SetTrust(ctx context.Context, folder string, trusted bool) (note string, err error)
+	SetTrust(ctx context.Context, dir string, trusted bool) (note string, err error)
 }
 
 // Policy is the current policy.

@@ -18,8 +18,8 @@ func permissionsCommand(s *Services) *commands.Command {
 	set := func(name, description string, trusted bool) *commands.Command {
 		return &commands.Command{
 			Name: name, Description: description,
-			Action: func(ctx context.Context, _ *commands.Context, folder string) (commands.Result, error) {
-				note, err := s.Trust.SetTrust(ctx, folder, trusted)
+			Action: func(ctx context.Context, _ *commands.Context, dir string) (commands.Result, error) {
+				note, err := s.Trust.SetTrust(ctx, dir, trusted)
 				if err != nil {
 					return nil, err
 				}
@@ -30,13 +30,13 @@ func permissionsCommand(s *Services) *commands.Command {
 	return &commands.Command{
 		Name: "permissions", Description: "Shows and changes the trust in the directory.", AutoExecute: true,
 		Action: withoutArgs(func(context.Context) (commands.Result, error) {
-			folder, state := s.Trust.State()
+			dir, state := s.Trust.State()
 			means := map[string]string{
 				"trusted":   "its settings, rules, hooks, skills, agents and commands apply.",
 				"untrusted": "its files can only forbid, and the approval mode yolo is refused.",
 			}[state]
 			means = cmp.Or(means, "its files can only forbid. /permissions trust trusts it.")
-			return info("The directory %s is **%s**: %s", code(folder), line(state), means), nil
+			return info("The directory %s is **%s**: %s", code(dir), line(state), means), nil
 		}),
 		SubCommands: []*commands.Command{
 			set("trust", "Trusts a directory, this one if none is named.", true), set("untrust", "Records that a directory is not trusted.", false),
@@ -168,8 +168,8 @@ func took(d time.Duration) string {
 func directoryCommand(s *Services) *commands.Command {
 	show := func(context.Context) (commands.Result, error) {
 		var b strings.Builder
-		for _, folder := range s.Directories.List() {
-			item(&b, folder, "")
+		for _, dir := range s.Directories.List() {
+			item(&b, dir, "")
 		}
 		return titled("The directories of the workspace:", &b, "The workspace has no directory."), nil
 	}

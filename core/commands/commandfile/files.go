@@ -60,7 +60,7 @@ func (l *fileLoader) Load(ctx context.Context) ([]*commands.Command, []fault.Pro
 	var all []*commands.Command
 	var problems []fault.Problem
 	for _, f := range l.o.Dirs {
-		w := &walk{options: l.o, folder: f}
+		w := &walk{options: l.o, dir: f}
 		if err := w.run(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -79,7 +79,7 @@ const (
 // walk is the scan of one directory.
 type walk struct {
 	options  Options
-	folder   Dir
+	dir      Dir
 	root     *os.Root
 	seen     int
 	found    []*commands.Command
@@ -88,12 +88,12 @@ type walk struct {
 
 // run reads the directory. The error is that of ctx.
 func (w *walk) run(ctx context.Context) error {
-	root, err := os.OpenRoot(w.folder.Path)
+	root, err := os.OpenRoot(w.dir.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		w.fail(w.folder.Path, 0, "The directory of commands cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
+		w.fail(w.dir.Path, 0, "The directory of commands cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
 		return nil
 	}
 	defer root.Close()
@@ -108,11 +108,11 @@ func (w *walk) run(ctx context.Context) error {
 			w.fail(w.path(path), 0, fmt.Sprintf("The directory is nested more than %d deep and was not read.", maxDepth), "")
 			return fs.SkipDir
 		case d.IsDir():
-		case d.Type()&fs.ModeSymlink != 0 && w.isFolder(path):
+		case d.Type()&fs.ModeSymlink != 0 && w.isDir(path):
 			w.fail(w.path(path), 0, "It is a link to a directory, which is not followed.", "Copy the files there instead.")
 		case strings.HasSuffix(path, suffix):
 			if w.seen++; w.seen > maxFiles {
-				w.fail(w.folder.Path, 0, fmt.Sprintf("The directory has more than %d commands; the rest were not read.", maxFiles), "")
+				w.fail(w.dir.Path, 0, fmt.Sprintf("The directory has more than %d commands; the rest were not read.", maxFiles), "")
 				return fs.SkipAll
 			}
 			w.file(path)
@@ -126,15 +126,15 @@ const suffix = ".toml"
 
 // path returns the absolute path of a file in the directory.
 func (w *walk) path(path string) string {
-	return filepath.Join(w.folder.Path, filepath.FromSlash(path))
+	return filepath.Join(w.dir.Path, filepath.FromSlash(path))
 }
 
 func (w *walk) fail(path string, line int, message, remedy string) {
 	w.problems = append(w.problems, fault.Problem{Path: path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
-// isFolder reports whether a link leads to a directory, inside or outside.
-func (w *walk) isFolder(path string) bool {
+// isDir reports whether a link leads to a directory, inside or outside.
+func (w *walk) isDir(path string) bool {
 	info, err := os.Stat(w.path(path))
 	return err == nil && info.IsDir()
 }
@@ -224,10 +224,10 @@ func (w *walk) take(path, prompt, description string) {
 	if description = escape.Plain(description, maxDescription); description == "" {
 		description = escape.Plain("Custom command from "+filepath.Base(full), maxDescription)
 	}
-	if w.folder.Extension != "" {
-		description = "[" + w.folder.Extension + "] " + description
+	if w.dir.Extension != "" {
+		description = "[" + w.dir.Extension + "] " + description
 	}
-	template, err := parseTemplate(prompt, w.folder.Variables)
+	template, err := parseTemplate(prompt, w.dir.Variables)
 	if err != nil {
 		f := fault.As(err)
 		w.problems = append(w.problems, fault.Problem{Path: full, Message: f.Message + " The command fails when it is run.", Remedy: f.Remedy})
@@ -236,7 +236,7 @@ func (w *walk) take(path, prompt, description string) {
 	o := w.options
 	w.found = append(w.found, &commands.Command{
 		Name: commandName(path), Description: description, Kind: commands.KindFile, Source: full,
-		ExtensionName: w.folder.Extension, ExtensionID: w.folder.ID,
+		ExtensionName: w.dir.Extension, ExtensionID: w.dir.ID,
 		Action: func(ctx context.Context, c *commands.Context, _ string) (commands.Result, error) {
 			if err != nil {
 				return nil, err

@@ -252,8 +252,8 @@ func TestFilesMalformedValues(t *testing.T) {
 // The value of a variable is always text: the name of a directory is chosen by the
 // extension's author.
 func TestFilesVariables(t *testing.T) {
-	for _, folder := range []string{"/plain", "/x!{touch harm}", "/y'; touch harm; '", `/z"$(touch harm)`, "/{{args}}", "/@{a.txt}", "/${extensionPath}", "/!{", "/`touch harm`"} {
-		s, f := &shell{}, files{folder + "/a.txt": "A", "a.txt": "never"}
+	for _, directory := range []string{"/plain", "/x!{touch harm}", "/y'; touch harm; '", `/z"$(touch harm)`, "/{{args}}", "/@{a.txt}", "/${extensionPath}", "/!{", "/`touch harm`"} {
+		s, f := &shell{}, files{directory + "/a.txt": "A", "a.txt": "never"}
 		dir := write(t, t.TempDir(), map[string]string{
 			"text.toml":    `prompt = "In ${workspacePath}, ${other}."`,
 			"file.toml":    `prompt = "Read @{${workspacePath}/a.txt} @{${workspacePath}/gone}."`,
@@ -262,14 +262,14 @@ func TestFilesVariables(t *testing.T) {
 			"source.toml":  `prompt = "!{. ${workspacePath}/lib.sh; run}"`,
 		})
 		set, problems, err := commands.Assemble(t.Context(), commandfile.New(commandfile.Options{
-			Dirs: []commandfile.Dir{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": folder, "extensionPath": "/ext"}}}, Shell: s, Files: f,
+			Dirs: []commandfile.Dir{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": directory, "extensionPath": "/ext"}}}, Shell: s, Files: f,
 		}))
 		require.NoError(t, err)
 		require.Empty(t, problems)
-		require.Equal(t, "In "+folder+", ${other}.", prompt(t, set, "/text"))
-		require.Equal(t, "Read A @{"+folder+"/gone}.", prompt(t, set, "/file"))
-		single := "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'"
-		double := `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(folder) + `"`
+		require.Equal(t, "In "+directory+", ${other}.", prompt(t, set, "/text"))
+		require.Equal(t, "Read A @{"+directory+"/gone}.", prompt(t, set, "/file"))
+		single := "'" + strings.ReplaceAll(directory, "'", `'\''`) + "'"
+		double := `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(directory) + `"`
 		prompt(t, set, "/command it's")
 		prompt(t, set, "/source")
 		require.Equal(t, []string{"ls " + single + " " + double + ` ${other} 'it'\''s'`, ". " + single + "/lib.sh; run"}, s.ran)
@@ -280,7 +280,7 @@ func TestFilesVariables(t *testing.T) {
 }
 
 // CM-07, CM-08: commands of the user, the project and extensions.
-func TestFilesOfSeveralFolders(t *testing.T) {
+func TestFilesOfSeveralDirectories(t *testing.T) {
 	user := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "user"`, "y.toml": `prompt = "user y"`})
 	project := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "project"`})
 	extension := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "in ${extensionPath} and ${HOME}"`, "z.toml": `prompt = "z"`})

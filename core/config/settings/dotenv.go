@@ -117,7 +117,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		maps.DeleteFunc(values, func(name, _ string) bool { return slices.Contains(s.Advanced.ExcludedEnvVars, name) })
 	}
 	ofHome := all
-	for dir := o.ProjectDir; dir != "" && !sameFolder(dir, o.HomeDir); {
+	for dir := o.ProjectDir; dir != "" && !sameDir(dir, o.HomeDir); {
 		own, plain := filepath.Join(dir, names.Dir, ".env"), filepath.Join(dir, ".env")
 		if trusted && (try(own, true, all) || !s.Advanced.IgnoreLocalEnv && try(plain, true, ofProject)) {
 			ofHome = confining
@@ -143,10 +143,10 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 
 // trusts reports whether a directory above the project is trusted, if it contains
 // a .env file.
-func (o Options) trusts(ctx context.Context, folder string, names layout.Layout, f FolderTrust) bool {
+func (o Options) trusts(ctx context.Context, dir string, names layout.Layout, f FolderTrust) bool {
 	trusted, undecided := false, true
-	if o.Above != nil && (exists(filepath.Join(folder, ".env")) || exists(filepath.Join(folder, names.Dir, ".env"))) {
-		trusted, undecided = o.Above(ctx, folder)
+	if o.Above != nil && (exists(filepath.Join(dir, ".env")) || exists(filepath.Join(dir, names.Dir, ".env"))) {
+		trusted, undecided = o.Above(ctx, dir)
 	}
 	return trusted || undecided && !f.Enabled
 }

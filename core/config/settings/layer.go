@@ -58,7 +58,7 @@ func Files(o Options) []File {
 		add(LayerUserServers, filepath.Join(o.HomeDir, names.Dir, mcpSettingsFile))
 		add(LayerUser, filepath.Join(o.HomeDir, names.Dir, settingsFile))
 	}
-	if o.ProjectDir != "" && !sameFolder(o.HomeDir, o.ProjectDir) {
+	if o.ProjectDir != "" && !sameDir(o.HomeDir, o.ProjectDir) {
 		add(LayerProject, filepath.Join(o.ProjectDir, names.Dir, settingsFile))
 	}
 	system(LayerSystem, settingsFile, "SYSTEM_SETTINGS_PATH")
@@ -68,8 +68,8 @@ func Files(o Options) []File {
 	return files
 }
 
-// sameFolder reports whether two paths lead to the same directory.
-func sameFolder(a, b string) bool {
+// sameDir reports whether two paths lead to the same directory.
+func sameDir(a, b string) bool {
 	if a == "" || b == "" {
 		return false
 	}

@@ -15,8 +15,8 @@ import (
 // SetIn is [Set] for the file of a project, which may be untrusted: a file that
 // leaves the directory by a link, even a dangling one, is not changed. The error
 // has code invalid_config then.
-func SetIn(ctx context.Context, folder, file, key string, value any) error {
-	if to, out := leadsOut(file, folder); out {
+func SetIn(ctx context.Context, dir, file, key string, value any) error {
+	if to, out := leadsOut(file, dir); out {
 		return fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: the project's settings file %s is a link out of the project, to %s.", file, to),
 			"Replace the link by a file.")
 	}
@@ -33,12 +33,12 @@ func elsewhere(f File, to string) fault.Problem {
 
 // leadsOut reports whether a path below a directory leaves it by a link, and
 // returns the target; "somewhere" if it cannot be determined.
-func leadsOut(path, folder string) (to string, out bool) {
+func leadsOut(path, dir string) (to string, out bool) {
 	to, err := leadsTo(path, new(int))
 	if err != nil {
 		return "somewhere", true
 	}
-	top, err := leadsTo(folder, new(int))
+	top, err := leadsTo(dir, new(int))
 	if err != nil {
 		return to, true
 	}

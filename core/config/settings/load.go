@@ -30,7 +30,7 @@ type Options struct {
 	Undecided bool
 	// Above reports whether a directory above the project's, which may contain
 	// .env files, is trusted, or undecided. nil: all are undecided.
-	Above func(ctx context.Context, folder string) (trusted, undecided bool)
+	Above func(ctx context.Context, dir string) (trusted, undecided bool)
 	// Confined states that commands are confined regardless of the settings, so
 	// that a project cannot set programs or paths that would be used outside of
 	// the confinement.

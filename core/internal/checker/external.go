@@ -75,7 +75,7 @@ func (r *Runner) external(ctx context.Context, ch policy.Checker, c policy.Call)
 
 // question encodes the call as JSON.
 func (r *Runner) question(ch policy.Checker, c policy.Call) ([]byte, error) {
-	dir, roots := r.folders(c)
+	dir, roots := r.dirs(c)
 	q := question{
 		ProtocolVersion: protocolVersion,
 		ToolCall:        ToolCall{Name: c.Tool, Args: c.Params},

@@ -35,7 +35,7 @@ func (r *Runner) allowedPath(ctx context.Context, ch policy.Checker, c policy.Ca
 	found := &finder{included: included, excluded: excluded}
 	found.object("", "", args)
 
-	dir, roots := r.folders(c)
+	dir, roots := r.dirs(c)
 	ws := r.workspace(ctx, dir, roots)
 	verdict, reason := policy.Allow, "Every path in the arguments lies in the workspace."
 	for _, a := range found.paths {

@@ -141,9 +141,9 @@ func remedy(ch policy.Checker) string {
 	return fmt.Sprintf("Repair the checker, or remove it from %s, line %d.", ch.Source, ch.Line)
 }
 
-// folders returns the directory that relative paths are resolved against, and the
+// dirs returns the directory that relative paths are resolved against, and the
 // workspace directories.
-func (r *Runner) folders(c policy.Call) (dir string, roots []string) {
+func (r *Runner) dirs(c policy.Call) (dir string, roots []string) {
 	dir, roots = r.options.Dir, r.options.Roots
 	if c.Dir != "" {
 		dir = c.Dir

@@ -182,12 +182,12 @@ func ReadFile(o Origin) ([]hooks.Hook, []fault.Problem) {
 }
 
 // leadsOut returns an error if a path below a directory leads out of it.
-func leadsOut(path, folder string) error {
+func leadsOut(path, dir string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	top, err := filepath.EvalSymlinks(folder)
+	top, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return err
 	}

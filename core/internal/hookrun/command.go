@@ -14,7 +14,7 @@ import (
 const (
 	maxScripts = 4 // nesting of command lines
 	maxWords   = 1024
-	maxFolders = 16 // directories to which a command changes
+	maxDirs    = 16 // directories to which a command changes
 )
 
 // errTooMuch: the command is too complex for a fingerprint.
@@ -23,7 +23,7 @@ var errTooMuch = errors.New("its command names more, or larger, files than a fin
 // reading is the result of the analysis of a command line.
 type reading struct {
 	vars    map[string]string // variables with known values
-	folders []string          // for relative words: the start directory, and targets of cd
+	dirs    []string          // for relative words: the start directory, and targets of cd
 	words   []string          // possible paths of files that are run or read
 	given   []string          // the subset that is passed to programs that may run them
 	trees   []string          // possible directories from which everything is run
@@ -35,8 +35,8 @@ type reading struct {
 
 // readCommand analyses a command that runs in a directory. If it is not valid bash, it
 // is open, and its words are split at spaces and quotes.
-func readCommand(command, folder string, vars map[string]string) (*reading, error) {
-	r := &reading{vars: maps.Clone(vars), folders: []string{folder}}
+func readCommand(command, dir string, vars map[string]string) (*reading, error) {
+	r := &reading{vars: maps.Clone(vars), dirs: []string{dir}}
 	r.script(command, 0)
 	if len(r.words)+len(r.trees)+len(r.globs)+len(r.written) > maxWords {
 		return nil, errTooMuch
@@ -151,12 +151,12 @@ func (r *reading) interpreted(args []resolved) {
 
 // enter reads where a command goes.
 func (r *reading) enter(args []resolved) {
-	if len(args) == 0 || len(args[0].texts()) != 1 || strings.HasPrefix(args[0].Text, "-") || 2*len(r.folders) > maxFolders {
+	if len(args) == 0 || len(args[0].texts()) != 1 || strings.HasPrefix(args[0].Text, "-") || 2*len(r.dirs) > maxDirs {
 		r.open = true
 		return
 	}
-	for _, folder := range slices.Clone(r.folders) {
-		r.folders = append(r.folders, at(folder, args[0].Text))
+	for _, dir := range slices.Clone(r.dirs) {
+		r.dirs = append(r.dirs, at(dir, args[0].Text))
 	}
 }
 
@@ -183,11 +183,11 @@ func (r *reading) add(w resolved, harmless bool) {
 }
 
 // at is a path that counts from a directory unless it is absolute.
-func at(folder, path string) string {
+func at(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(folder, path)
+	return filepath.Join(dir, path)
 }
 
 // set makes a set of names.

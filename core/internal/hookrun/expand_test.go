@@ -15,12 +15,12 @@ import (
 
 // EX-06: the name of a directory is never run, in any position of a command, and the
 // command finds the directory.
-func TestNamesOfFoldersAreNoCommands(t *testing.T) {
+func TestNamesOfDirectoriesAreNoCommands(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("there is no bash")
 	}
-	for _, folder := range []string{"plain", "a b", "a;touch INJ;b", "$(touch INJ)", "`touch INJ`", `q"; touch INJ; "`, "q'; touch INJ; '", "$HOME", "a*\\", "é\n&touch INJ&"} {
+	for _, directory := range []string{"plain", "a b", "a;touch INJ;b", "$(touch INJ)", "`touch INJ`", `q"; touch INJ; "`, "q'; touch INJ; '", "$HOME", "a*\\", "é\n&touch INJ&"} {
 		for name, tt := range map[string]struct {
 			command string
 			finds   bool // the file, for any name of the directory
@@ -39,8 +39,8 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 			"by another shell, bare": {`bash -c 'cat ${workspacePath}/x'`, false},
 			"no command":             {`if cat ${workspacePath}/x`, false},
 		} {
-			t.Run(name+" "+folder, func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), folder)
+			t.Run(name+" "+directory, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), directory)
 				require.NoError(t, os.Mkdir(dir, 0o700))
 				require.NoError(t, os.WriteFile(filepath.Join(dir, "x"), []byte("found"), 0o600))
 				events := map[string]any{"BeforeTool": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": tt.command, "env": map[string]any{"RAW": "${workspacePath}"}}}}}}

@@ -20,10 +20,10 @@ type inProject struct {
 func newProject(t *testing.T) inProject {
 	t.Helper()
 	home := t.TempDir()
-	folder := filepath.Join(home, "a project")
-	require.NoError(t, os.Mkdir(folder, 0o755))
-	return inProject{t, Project{Dir: folder, Settings: ".fettle", Variables: map[string]string{
-		"FETTLE_PROJECT_DIR": folder, "CLAUDE_PROJECT_DIR": folder, "HOME": home,
+	dir := filepath.Join(home, "a project")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	return inProject{t, Project{Dir: dir, Settings: ".fettle", Variables: map[string]string{
+		"FETTLE_PROJECT_DIR": dir, "CLAUDE_PROJECT_DIR": dir, "HOME": home,
 	}}}
 }
 
@@ -181,10 +181,10 @@ func FuzzFingerprint(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	folder := f.TempDir()
+	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, command string) {
 		h := hooks.Hook{Event: hooks.BeforeTool, Command: command, Env: map[string]string{"X": command}}
-		p := Project{Dir: folder, Settings: ".fettle"}
+		p := Project{Dir: dir, Settings: ".fettle"}
 		one, err := FingerprintOf(&h, p)
 		two, again := FingerprintOf(&h, p)
 		require.Equal(t, err, again)

@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 	for _, e := range hooks.Events() {
 		require.Len(t, rows[e], 4, e)
 		for code, effect := range rows[e] {
-			got := fire(t, e, said(code, "", "why"))
+			got := fire(t, e, outcome(code, "", "why"))
 			require.Equal(t, len(Warnings(&got)) > 0, strings.HasSuffix(effect, ", with a warning"), "%s %d: %v", e, code, Warnings(&got))
 			blocked := got.Decision == hooks.Block && !advisory(e)
 			goesOn := strings.HasPrefix(effect, "goes on") || strings.HasPrefix(effect, "done")

@@ -49,7 +49,7 @@ func fire(t *testing.T, e hooks.Event, out ...Outcome) hooks.Effect {
 	return r.Fire(t.Context(), hooks.Input{Event: e}, Subject{})
 }
 
-func said(code int, stdout, stderr string) Outcome {
+func outcome(code int, stdout, stderr string) Outcome {
 	return Outcome{Code: code, Stdout: []byte(stdout), Stderr: []byte(stderr)}
 }
 
@@ -63,49 +63,49 @@ func TestOutcomes(t *testing.T) {
 		warning  string // "" if none
 		stop     string
 	}{
-		"nothing":          {out: said(0, "", "")},
-		"text":             {out: said(0, " hi \n", "log"), message: "hi"},
-		"text on stderr":   {out: said(0, "", "log"), message: "log"},
-		"allow":            {out: said(0, `{"decision": "allow"}`, ""), decision: hooks.Allow},
-		"approve":          {out: said(0, `{"decision": "Approve"}`, ""), decision: hooks.Allow},
-		"deny":             {out: said(0, `{"decision": "deny", "reason": "r"}`, ""), decision: hooks.Block, reason: "r"},
-		"block":            {out: said(0, `{"decision": "block"}`, ""), decision: hooks.Block, reason: noReason},
-		"ask":              {out: said(0, `{"decision": "ask", "reason": "r"}`, ""), decision: hooks.Ask, reason: "r"},
-		"JSON in JSON":     {out: said(0, `"{\"decision\": \"deny\", \"reason\": \"r\"}"`, ""), decision: hooks.Block, reason: "r"},
-		"JSON on stderr":   {out: said(0, "", `{"decision": "deny", "reason": "r"}`), decision: hooks.Block, reason: "r"},
-		"stop":             {out: said(0, `{"continue": false, "stopReason": "s"}`, ""), stop: "s"},
-		"stop by reason":   {out: said(0, `{"continue": false, "reason": "r"}`, ""), stop: "r"},
-		"goes on":          {out: said(0, `{"continue": true, "systemMessage": "m"}`, ""), message: "m"},
-		"2":                {out: said(2, "out", "err"), decision: hooks.Block, reason: "err"},
-		"2 on stdout":      {out: said(2, "out", ""), decision: hooks.Block, reason: "out"},
-		"2 and nothing":    {out: said(2, "", ""), decision: hooks.Block, reason: noReason},
-		"2 and allow":      {out: said(2, `{"decision": "allow"}`, "err"), decision: hooks.Block, reason: "err"},
-		"2 and a reason":   {out: said(2, `{"reason": "better", "systemMessage": "m"}`, "err"), decision: hooks.Block, reason: "better", message: "m"},
-		"1":                {out: said(1, "out", ""), warning: "exit code 1"},
-		"3":                {out: said(3, "", "err"), warning: "exit code 3"},
-		"1 and deny":       {out: said(1, `{"decision": "deny", "reason": "r"}`, ""), decision: hooks.Block, reason: "r", warning: "exit code 1"},
-		"3 and ask":        {out: said(3, `{"decision": "ask", "reason": "r"}`, ""), decision: hooks.Ask, reason: "r", warning: "exit code 3"},
-		"1 and allow":      {out: said(1, `{"decision": "allow", "hookSpecificOutput": {"tool_input": {}}}`, ""), warning: "exit code 1"},
+		"nothing":          {out: outcome(0, "", "")},
+		"text":             {out: outcome(0, " hi \n", "log"), message: "hi"},
+		"text on stderr":   {out: outcome(0, "", "log"), message: "log"},
+		"allow":            {out: outcome(0, `{"decision": "allow"}`, ""), decision: hooks.Allow},
+		"approve":          {out: outcome(0, `{"decision": "Approve"}`, ""), decision: hooks.Allow},
+		"deny":             {out: outcome(0, `{"decision": "deny", "reason": "r"}`, ""), decision: hooks.Block, reason: "r"},
+		"block":            {out: outcome(0, `{"decision": "block"}`, ""), decision: hooks.Block, reason: noReason},
+		"ask":              {out: outcome(0, `{"decision": "ask", "reason": "r"}`, ""), decision: hooks.Ask, reason: "r"},
+		"JSON in JSON":     {out: outcome(0, `"{\"decision\": \"deny\", \"reason\": \"r\"}"`, ""), decision: hooks.Block, reason: "r"},
+		"JSON on stderr":   {out: outcome(0, "", `{"decision": "deny", "reason": "r"}`), decision: hooks.Block, reason: "r"},
+		"stop":             {out: outcome(0, `{"continue": false, "stopReason": "s"}`, ""), stop: "s"},
+		"stop by reason":   {out: outcome(0, `{"continue": false, "reason": "r"}`, ""), stop: "r"},
+		"goes on":          {out: outcome(0, `{"continue": true, "systemMessage": "m"}`, ""), message: "m"},
+		"2":                {out: outcome(2, "out", "err"), decision: hooks.Block, reason: "err"},
+		"2 on stdout":      {out: outcome(2, "out", ""), decision: hooks.Block, reason: "out"},
+		"2 and nothing":    {out: outcome(2, "", ""), decision: hooks.Block, reason: noReason},
+		"2 and allow":      {out: outcome(2, `{"decision": "allow"}`, "err"), decision: hooks.Block, reason: "err"},
+		"2 and a reason":   {out: outcome(2, `{"reason": "better", "systemMessage": "m"}`, "err"), decision: hooks.Block, reason: "better", message: "m"},
+		"1":                {out: outcome(1, "out", ""), warning: "exit code 1"},
+		"3":                {out: outcome(3, "", "err"), warning: "exit code 3"},
+		"1 and deny":       {out: outcome(1, `{"decision": "deny", "reason": "r"}`, ""), decision: hooks.Block, reason: "r", warning: "exit code 1"},
+		"3 and ask":        {out: outcome(3, `{"decision": "ask", "reason": "r"}`, ""), decision: hooks.Ask, reason: "r", warning: "exit code 3"},
+		"1 and allow":      {out: outcome(1, `{"decision": "allow", "hookSpecificOutput": {"tool_input": {}}}`, ""), warning: "exit code 1"},
 		"signal":           {out: Outcome{Code: -1, Signal: "SIGKILL"}, warning: "SIGKILL"},
 		"time":             {out: Outcome{Code: -1, Signal: "SIGTERM", TimedOut: true}, warning: "time limit"},
 		"time and 2":       {out: Outcome{Code: 2, TimedOut: true}, warning: "time limit"},
 		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: hooks.Block, reason: "r", warning: "time limit"},
-		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "invalid JSON object"},
-		"invalid UTF-8":    {out: said(0, "\xff\x00", ""), warning: "invalid UTF-8"},
+		"half JSON":        {out: outcome(0, `{"decision": `, ""), warning: "invalid JSON object"},
+		"invalid UTF-8":    {out: outcome(0, "\xff\x00", ""), warning: "invalid UTF-8"},
 		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
-		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "The hook's value of continue is invalid.", warning: "It counts as false"},
-		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
-		"decision of 7":    {out: said(0, `{"decision": 7}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
-		"null decision":    {out: said(0, `{"decision": null}`, "")},
-		"misspelt":         {out: said(0, `{"decison": "deny"}`, ""), warning: "Did you mean decision"},
-		"a list":           {out: said(0, `[1]`, ""), warning: "not an object"},
-		"null":             {out: said(0, `null`, ""), warning: "not an object"},
-		"a quoted text":    {out: said(0, `"x"`, ""), warning: "not an object"},
-		"permission":       {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "r"}}`, ""), decision: hooks.Block, reason: "r"},
-		"to ask":           {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "ask"}}`, ""), decision: hooks.Ask, reason: noReason},
-		"permission given": {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "allow"}}`, "")},
-		"permission of 7":  {out: said(0, `{"hookSpecificOutput": {"permissionDecision": 7}}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
-		"a very long text": {out: said(0, strings.Repeat("x", 2*maxPlain), ""), message: strings.Repeat("x", maxPlain) + "…"},
+		"wrong types":      {out: outcome(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "The hook's value of continue is invalid.", warning: "It counts as false"},
+		"no decision":      {out: outcome(0, `{"decision": "dney"}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
+		"decision of 7":    {out: outcome(0, `{"decision": 7}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
+		"null decision":    {out: outcome(0, `{"decision": null}`, "")},
+		"misspelt":         {out: outcome(0, `{"decison": "deny"}`, ""), warning: "Did you mean decision"},
+		"a list":           {out: outcome(0, `[1]`, ""), warning: "not an object"},
+		"null":             {out: outcome(0, `null`, ""), warning: "not an object"},
+		"a quoted text":    {out: outcome(0, `"x"`, ""), warning: "not an object"},
+		"permission":       {out: outcome(0, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "r"}}`, ""), decision: hooks.Block, reason: "r"},
+		"to ask":           {out: outcome(0, `{"hookSpecificOutput": {"permissionDecision": "ask"}}`, ""), decision: hooks.Ask, reason: noReason},
+		"permission given": {out: outcome(0, `{"hookSpecificOutput": {"permissionDecision": "allow"}}`, "")},
+		"permission of 7":  {out: outcome(0, `{"hookSpecificOutput": {"permissionDecision": 7}}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
+		"a very long text": {out: outcome(0, strings.Repeat("x", 2*maxPlain), ""), message: strings.Repeat("x", maxPlain) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := fire(t, hooks.BeforeTool, tt.out)
@@ -145,7 +145,7 @@ func TestOdd(t *testing.T) {
 			if e == hooks.BeforeTool {
 				continue // see TestOutcomes
 			}
-			got := fire(t, e, said(0, text, ""))
+			got := fire(t, e, outcome(0, text, ""))
 			gate := e == hooks.AfterTool || e == hooks.BeforeAgent || e == hooks.BeforeModel || e == hooks.AfterModel
 			require.Equal(t, gate && waits, got.Decision == hooks.Block || got.Stop, "%s: %s", e, text)
 			require.False(t, got.Decision == hooks.Ask, "%s: %s", e, text)
@@ -160,16 +160,16 @@ func TestOdd(t *testing.T) {
 
 // The hooks that have changed a call are named.
 func TestRewriters(t *testing.T) {
-	rewrite := said(0, `{"hookSpecificOutput": {"tool_input": {}}}`, "")
-	got := fire(t, hooks.BeforeTool, rewrite, said(0, `{"decision": "ask"}`, ""), rewrite)
+	rewrite := outcome(0, `{"hookSpecificOutput": {"tool_input": {}}}`, "")
+	got := fire(t, hooks.BeforeTool, rewrite, outcome(0, `{"decision": "ask"}`, ""), rewrite)
 	require.Equal(t, "h0, h2", got.Rewriters)
 	require.Equal(t, "h1", got.By)
 }
 
 // EX-09: the strictest decision wins, in any order; texts are joined.
 func TestMerge(t *testing.T) {
-	allow, ask := said(0, `{"decision": "allow", "reason": "a"}`, ""), said(0, `{"decision": "ask", "reason": "q"}`, "")
-	deny, deny2 := said(0, `{"decision": "deny", "reason": "d", "systemMessage": "m"}`, ""), said(2, "", "e")
+	allow, ask := outcome(0, `{"decision": "allow", "reason": "a"}`, ""), outcome(0, `{"decision": "ask", "reason": "q"}`, "")
+	deny, deny2 := outcome(0, `{"decision": "deny", "reason": "d", "systemMessage": "m"}`, ""), outcome(2, "", "e")
 	for _, list := range [][]Outcome{{allow, ask, deny, deny2}, {deny, allow, deny2, ask}, {deny, deny2, allow}} {
 		e := fire(t, hooks.BeforeTool, list...)
 		require.Equal(t, hooks.Block, e.Decision)
@@ -180,7 +180,7 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, "q", e.Reason)
 	require.Equal(t, "h1", e.By)
 
-	specific := func(text string) Outcome { return said(0, `{"hookSpecificOutput": `+text+`}`, "") }
+	specific := func(text string) Outcome { return outcome(0, `{"hookSpecificOutput": `+text+`}`, "") }
 	e = fire(t, hooks.AfterTool, specific(`{"additionalContext": "a", "clearContext": false, "tool_input": {"a": 1, "b": 1}}`),
 		specific(`{"additionalContext": "b", "clearContext": true, "tool_input": {"b": 2, "c": null}, "tailToolCallRequest": {"name": "t", "args": {}}}`))
 	require.Equal(t, "a\nb", e.AdditionalContext)
@@ -195,7 +195,7 @@ func TestMerge(t *testing.T) {
 	e = fire(t, hooks.BeforeToolSelection, specific(`{"toolConfig": {"mode": "NONE"}}`), specific(`{"toolConfig": {"mode": "ANY", "allowedFunctionNames": ["c"]}}`))
 	require.Equal(t, &hooks.ToolConfig{Mode: ToolsNone}, e.ToolConfig)
 
-	e = fire(t, hooks.SessionEnd, said(2, "", "no"))
+	e = fire(t, hooks.SessionEnd, outcome(2, "", "no"))
 	require.Contains(t, Warnings(&e)[0].Text, "cannot be stopped")
 }
 
@@ -242,7 +242,7 @@ func TestChain(t *testing.T) {
 		New(Options{Hooks: list, Exec: exec}).Fire(t.Context(), in, Subject{})
 		require.Len(t, told, 3)
 	}
-	specific := func(code int, text string) Outcome { return said(code, `{"hookSpecificOutput": `+text+`}`, "") }
+	specific := func(code int, text string) Outcome { return outcome(code, `{"hookSpecificOutput": `+text+`}`, "") }
 	run(hooks.Input{Event: hooks.BeforeTool, ToolInput: json.RawMessage(`{"a":1,"b":1}`)}, specific(0, `{"tool_input": {"b": null}}`), specific(1, `{"tool_input": {"a": 2}}`), Outcome{})
 	require.JSONEq(t, `{"a":1}`, string(told[1].ToolInput))
 	require.JSONEq(t, `{"a":1}`, string(told[2].ToolInput))
@@ -281,7 +281,7 @@ func TestSelect(t *testing.T) {
 
 // A hook that the gate refuses does not run.
 func TestGate(t *testing.T) {
-	r := New(Options{Hooks: commands(hooks.BeforeTool, "a", "b"), Exec: answers{"b": said(2, "", "r")}.exec,
+	r := New(Options{Hooks: commands(hooks.BeforeTool, "a", "b"), Exec: answers{"b": outcome(2, "", "r")}.exec,
 		Gate: func(_ context.Context, h *hooks.Hook) bool { return h.Command == "b" }})
 	e := r.Fire(t.Context(), hooks.Input{Event: hooks.BeforeTool}, Subject{})
 	require.Len(t, e.Ran, 1)
@@ -367,7 +367,7 @@ func FuzzOutput(f *testing.F) {
 				ran[i].Hook = &hooks.Hook{Command: "c"}
 			}
 			ran[0].understand(e, Outcome{Code: code, Stdout: data})
-			ran[1].understand(e, said(2, "", "no"))
+			ran[1].understand(e, outcome(2, "", "no"))
 			effect := merge(e, ran)
 			require.Equal(t, hooks.Block, effect.Decision)
 			require.True(t, slices.Contains(strings.Split(effect.Reason, "\n"), "no"))

@@ -38,8 +38,8 @@ func (s *search) find(r *reading) {
 	s.open = r.open
 	each := func(words []string, do func(path string)) {
 		for _, word := range words {
-			for _, folder := range r.folders {
-				do(at(folder, word))
+			for _, dir := range r.dirs {
+				do(at(dir, word))
 			}
 		}
 	}
@@ -117,12 +117,12 @@ func (s *search) tree(path string) {
 
 // widen adds files that an open command may run.
 func (s *search) widen(h *hooks.Hook, r *reading) {
-	folders := []string{"hooks", "scripts"}
+	dirs := []string{"hooks", "scripts"}
 	if s.project.Settings != "" {
-		folders = append(folders, s.project.Settings)
+		dirs = append(dirs, s.project.Settings)
 	}
-	for _, folder := range folders {
-		s.walk(filepath.Join(s.project.Dir, folder), isProgram)
+	for _, dir := range dirs {
+		s.walk(filepath.Join(s.project.Dir, dir), isProgram)
 	}
 	names := namesIn(append(slices.Clone(r.words), h.Command)...)
 	s.walk(s.project.Dir, func(path string) bool { return names[filepath.Base(path)] })
@@ -130,9 +130,9 @@ func (s *search) widen(h *hooks.Hook, r *reading) {
 
 // walk adds the wanted files below a directory, except those of version control and of
 // installed packages.
-func (s *search) walk(folder string, want func(path string) bool) {
+func (s *search) walk(dir string, want func(path string) bool) {
 	s.seen = 0
-	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if s.seen++; s.seen > maxSeen {
 			s.open = true
 			return fs.SkipAll
@@ -144,7 +144,7 @@ func (s *search) walk(folder string, want func(path string) bool) {
 		case err != nil:
 			return nil //nolint:nilerr // a directory that is not there has no files
 		case d.IsDir():
-			if name := d.Name(); path != folder && (name == ".git" || name == "node_modules" || name == "__pycache__") {
+			if name := d.Name(); path != dir && (name == ".git" || name == "node_modules" || name == "__pycache__") {
 				return fs.SkipDir
 			}
 		case want(path):

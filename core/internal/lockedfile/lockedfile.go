@@ -13,8 +13,8 @@ import (
 
 // Modes of new files and directories: only the owner has access.
 const (
-	FileMode   fs.FileMode = 0o600
-	FolderMode fs.FileMode = 0o700
+	FileMode fs.FileMode = 0o600
+	DirMode  fs.FileMode = 0o700
 )
 
 // ErrBusy is returned by [TryLock] and [LockIfFree] while another holder has the lock.
@@ -74,7 +74,7 @@ func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 // LockOf locks the file at path through the lock file path.lock, see [Lock]. Their
 // directory is created if it is missing.
 func LockOf(ctx context.Context, path string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), FolderMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), DirMode); err != nil {
 		return nil, err
 	}
 	return Lock(ctx, path+".lock")

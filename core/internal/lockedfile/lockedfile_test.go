@@ -80,11 +80,11 @@ func TestLockIfFree(t *testing.T) {
 }
 
 func TestReplaceLeavesNothingBehindWhenItFails(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "taken")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "taken")
 	require.NoError(t, os.MkdirAll(filepath.Join(path, "full"), 0o700))
 	require.Error(t, lockedfile.Replace(path, []byte("x")))
 	require.NoFileExists(t, path+".tmp")
-	_, err := lockedfile.Lock(t.Context(), filepath.Join(folder, "none", "lock"))
+	_, err := lockedfile.Lock(t.Context(), filepath.Join(dir, "none", "lock"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

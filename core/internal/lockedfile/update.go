@@ -36,7 +36,7 @@ func Update(ctx context.Context, path string, limit int64, change func(text []by
 		return err
 	}
 	dir := filepath.Dir(target)
-	if err := os.MkdirAll(dir, FolderMode); err != nil {
+	if err := os.MkdirAll(dir, DirMode); err != nil {
 		return err
 	}
 	unlock, err := lockDirectory(ctx, dir)

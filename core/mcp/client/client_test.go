@@ -282,7 +282,7 @@ func TestNotifications(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			settled(t)
 			changed, updated, logged := make(chan bool, 9), make(chan string, 9), make(chan host.LogEntry, 9)
-			folder := "/one"
+			dir := "/one"
 			s := dial(t, spec(t), mcp.Handlers{
 				Changed: func(c mcp.Change) {
 					if c.Tools {
@@ -292,7 +292,7 @@ func TestNotifications(t *testing.T) {
 						updated <- c.Resource
 					}
 				},
-				Log: func(e host.LogEntry) { logged <- e }, Roots: func() []string { return []string{folder} },
+				Log: func(e host.LogEntry) { logged <- e }, Roots: func() []string { return []string{dir} },
 			})
 			_, err := s.Call(t.Context(), "add", nil, nil)
 			require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestNotifications(t *testing.T) {
 			r, err := s.Call(t.Context(), "roots", nil, nil)
 			require.NoError(t, err)
 			require.Equal(t, "file:///one", r.Content[0].Text)
-			folder = "/two words"
+			dir = "/two words"
 			s.RootsChanged(t.Context())
 			r, err = s.Call(t.Context(), "roots", nil, nil)
 			require.NoError(t, err)

@@ -114,14 +114,14 @@ func (s *session) tellRoots() {
 }
 
 // rootsOf converts directories into roots of the protocol.
-func rootsOf(folders []string) []*sdk.Root {
+func rootsOf(dirs []string) []*sdk.Root {
 	roots := []*sdk.Root{} // not null
-	for _, folder := range folders {
-		path := filepath.ToSlash(folder)
+	for _, dir := range dirs {
+		path := filepath.ToSlash(dir)
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path // of a drive
 		}
-		roots = append(roots, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: filepath.Base(folder)})
+		roots = append(roots, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: filepath.Base(dir)})
 	}
 	return roots
 }

@@ -206,10 +206,10 @@ func newServer(o *sdk.ServerOptions) *sdk.Server {
 		return say("done"), nil
 	})
 	add("wait", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		folder := os.Getenv("FETTLE_TEST_NOTES")
+		dir := os.Getenv("FETTLE_TEST_NOTES")
 		note := func(what string) {
-			if folder != "" {
-				_ = os.WriteFile(filepath.Join(folder, what), nil, 0o600)
+			if dir != "" {
+				_ = os.WriteFile(filepath.Join(dir, what), nil, 0o600)
 			}
 		}
 		note("begun")

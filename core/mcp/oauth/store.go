@@ -133,12 +133,12 @@ func (s *store) alone(ctx context.Context, k key) (release func(), err error) {
 	if err != nil {
 		return nil, s.unwritten(err)
 	}
-	folder := path + ".locks"
-	if err := os.MkdirAll(folder, lockedfile.FolderMode); err != nil {
+	dir := path + ".locks"
+	if err := os.MkdirAll(dir, lockedfile.DirMode); err != nil {
 		return nil, s.unwritten(err)
 	}
 	sum := sha256.Sum256([]byte(k.name + "\x00" + k.url))
-	release, err = lockedfile.Lock(ctx, filepath.Join(folder, hex.EncodeToString(sum[:8])))
+	release, err = lockedfile.Lock(ctx, filepath.Join(dir, hex.EncodeToString(sum[:8])))
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return nil, s.cancelled(ctx)

@@ -39,9 +39,9 @@ func content(t *testing.T, path string) string {
 }
 
 // onlyFiles checks that no other file is left in the directory.
-func onlyFiles(t *testing.T, folder string, names ...string) {
+func onlyFiles(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	var got []string
 	for _, e := range entries {

@@ -91,7 +91,7 @@ func (a *analysis) jobs(sc *scope, ws []arg) int {
 			continue
 		}
 		if executes && i < len(ws) {
-			sc.went(folders{}, folders{}) // it may be cd
+			sc.went(dirSet{}, dirSet{}) // it may be cd
 			a.child(sc, index, i, ws[i:], input{})
 		}
 		break
@@ -102,7 +102,7 @@ func (a *analysis) jobs(sc *scope, ws []arg) int {
 // readFile adds source, with the file whose commands it runs.
 func (a *analysis) readFile(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
-	sc.went(folders{}, folders{})
+	sc.went(dirSet{}, dirSet{})
 	at := 1
 	if len(ws) > 1 && ws[1].is("--") {
 		at = 2
@@ -211,7 +211,7 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 // moveTo follows cd, pushd and popd. It reports whether the possible targets are
 // those of a success, and not the words of the command.
 func (a *analysis) moveTo(sc *scope, ws []arg) (moves bool) {
-	defer func(before folders) {
+	defer func(before dirSet) {
 		if a.left {
 			before = a.been.union(before)
 		}
@@ -231,7 +231,7 @@ func (a *analysis) moveTo(sc *scope, ws []arg) (moves bool) {
 		sc.went(to, to)
 		moves = true
 	case a.setsDirs, name == "popd", len(args) > 1, len(args) == 0 && name == "pushd":
-		sc.went(folders{}, folders{})
+		sc.went(dirSet{}, dirSet{})
 	case len(args) == 0: // home
 		sc.went(sc.dirs.union(sc.dirs.moved("~")), sc.dirs.moved("~"))
 	case name == "cd" && args[0].is("-"): // without an earlier change of directory it fails
@@ -240,7 +240,7 @@ func (a *analysis) moveTo(sc *scope, ws []arg) (moves bool) {
 			to = a.been
 		}
 		if a.looseAll || a.loose["OLDPWD"] || len(a.vars["OLDPWD"]) > 0 {
-			to = folders{}
+			to = dirSet{}
 		}
 		sc.went(sc.dirs.union(to), to)
 		moves = true
@@ -249,13 +249,13 @@ func (a *analysis) moveTo(sc *scope, ws []arg) (moves bool) {
 		if ok {
 			sc.went(sc.dirs.union(to), to)
 		} else {
-			sc.went(folders{}, folders{})
+			sc.went(dirSet{}, dirSet{})
 		}
 		moves = ok
 	case !args[0].Static, strings.HasPrefix(args[0].Text, "-"), name == "pushd" && strings.HasPrefix(args[0].Text, "+"):
-		sc.went(folders{}, folders{})
+		sc.went(dirSet{}, dirSet{})
 	case sc.dirs.lost() && sc.dirs.repo == nil && !strings.HasPrefix(args[0].Text, "/"):
-		sc.went(folders{}, folders{})
+		sc.went(dirSet{}, dirSet{})
 	default:
 		to := sc.dirs.moved(args[0].Text)
 		sc.went(sc.dirs.union(to), to)
@@ -268,7 +268,7 @@ func (a *analysis) moveTo(sc *scope, ws []arg) (moves bool) {
 
 // push records the directories that pushd leaves and enters: popd may lead to any
 // directory that the line pushes.
-func (a *analysis) push(dirs folders) {
+func (a *analysis) push(dirs dirSet) {
 	if len(a.pushed.list) > 0 {
 		dirs = dirs.union(a.pushed)
 	}
@@ -359,7 +359,7 @@ func (a *analysis) eval(sc *scope, ws []arg) int {
 	text := joined(ws[own:])
 	a.scriptIn(at, text)
 	if at.dirs.lost() || !text.Static {
-		sc.went(folders{}, folders{})
+		sc.went(dirSet{}, dirSet{})
 	} else {
 		sc.went(sc.dirs.union(at.dirs), sc.dirs.union(at.dirs))
 	}
@@ -395,7 +395,7 @@ func (a *analysis) trap(sc *scope, ws []arg) int {
 		return index
 	}
 	at := sc.under(index, own)
-	at.dirs, at.again = folders{}, true
+	at.dirs, at.again = dirSet{}, true
 	a.scriptIn(at, args[0])
 	return index
 }

@@ -228,22 +228,22 @@ func (a *analysis) topLevels(call *syntax.CallExpr) []string {
 
 // certainFolders returns the directories that cd changes to for all values of a
 // word; false if they are unknown.
-func (f folders) certainFolders(values []string) (folders, bool) {
-	var to folders
+func (f dirSet) certainFolders(values []string) (dirSet, bool) {
+	var to dirSet
 	for i, v := range values {
-		var next folders
+		var next dirSet
 		rest, top := strings.CutPrefix(v, topMark)
 		switch {
 		case v == "" || v[0] == '-' || v[0] == '+' || v[0] == '~':
-			return folders{}, false
+			return dirSet{}, false
 		case top:
 			dir, below, _ := strings.Cut(rest, topMark)
-			next = folders{repo: []string{dir}}
+			next = dirSet{repo: []string{dir}}
 			if below = strings.TrimLeft(below, "/"); below != "" {
 				next = next.moved(below)
 			}
 		case f.lost() && f.repo == nil && v[0] != '/':
-			return folders{}, false
+			return dirSet{}, false
 		default:
 			next = f.moved(v)
 		}
@@ -251,7 +251,7 @@ func (f folders) certainFolders(values []string) (folders, bool) {
 			next = to.union(next)
 		}
 		if to = next; to.lost() && to.repo == nil {
-			return folders{}, false
+			return dirSet{}, false
 		}
 	}
 	return to, len(values) > 0

@@ -13,7 +13,7 @@ const maxFiles = 512
 
 // writtenFile is a file that the line writes.
 type writtenFile struct {
-	dirs folders
+	dirs dirSet
 	path string
 	text printed
 }
@@ -113,7 +113,7 @@ type place struct {
 	path string
 }
 
-func placesOf(dirs folders, file string) []place {
+func placesOf(dirs dirSet, file string) []place {
 	if file = path.Clean(file); beginsRoot(file) {
 		return []place{{'/', file}}
 	}

@@ -29,7 +29,7 @@ func (a *analysis) find(sc *scope, ws []arg) int {
 				end++
 			}
 			if strings.HasSuffix(w.Text, "dir") {
-				at.dirs = folders{}
+				at.dirs = dirSet{}
 			}
 			if end > i+1 {
 				a.child(at, index, i, found(replaced(slices.Clone(ws[i+1:end]), "{}")), input{given: w.is("-ok", "-okdir")})

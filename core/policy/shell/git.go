@@ -212,7 +212,7 @@ func (a *analysis) gitForeach(sc *scope, index, i int, ws []arg) {
 		}
 		if start < len(ws) {
 			at := sc.under(index, j)
-			at.dirs = folders{}
+			at.dirs = dirSet{}
 			a.scriptIn(at, joined(ws[start:]))
 		}
 		return

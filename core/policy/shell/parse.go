@@ -135,7 +135,7 @@ type analysis struct {
 	setsIFS        bool                      // the line walked so far may set IFS
 	splitsElse     bool                      // bash may split and join words at characters other than blanks
 	setsDirs       bool                      // CDPATH and similar variables, or a function named cd
-	pushed         folders                   // possible targets of popd; none before the first pushd
+	pushed         dirSet                    // possible targets of popd; none before the first pushd
 	popsAway       bool                      // the target of popd is unknown
 	moves          bool                      // something may change the directory
 	readsFD        bool                      // a descriptor other than 0 to 2 may be open for reading
@@ -145,7 +145,7 @@ type analysis struct {
 	looseAll       bool                      // any variable may be one
 	valued         map[*syntax.Word][]string // all values of assigned words that are not static
 	now            *scope                    // of the statement being walked
-	been           folders                   // all directories that the line walked so far may have left
+	been           dirSet                    // all directories that the line walked so far may have left
 	left           bool                      // it has left one
 	evaluations    []evaluation
 	mayBeOptions   []operand
@@ -206,7 +206,7 @@ func (a *analysis) add(sc *scope, p Part) int {
 }
 
 // in sets the directories of a part.
-func (p *Part) in(dirs folders) {
+func (p *Part) in(dirs dirSet) {
 	p.Dirs, p.Repository, p.Below = dirs.list, dirs.repo, dirs.below
 }
 

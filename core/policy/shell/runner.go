@@ -80,13 +80,13 @@ func (a *analysis) runsFound(sc *scope, index int, ws []arg) {
 // program runs.
 func (row *runner) finds(places []place) bool {
 	for _, p := range places {
-		folders := strings.Split(p.path, "/")
+		dirs := strings.Split(p.path, "/")
 		for name := range strings.FieldsSeq(row.files) {
-			folder, isFolder := strings.CutSuffix(name, "/")
-			if isFolder && (p.from == '?' || slices.Contains(folders, folder)) {
+			dir, isDir := strings.CutSuffix(name, "/")
+			if isDir && (p.from == '?' || slices.Contains(dirs, dir)) {
 				return true
 			}
-			if ok, err := path.Match(name, path.Base(p.path)); ok && err == nil && !isFolder {
+			if ok, err := path.Match(name, path.Base(p.path)); ok && err == nil && !isDir {
 				return true
 			}
 		}

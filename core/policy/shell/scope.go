@@ -10,21 +10,21 @@ import (
 // are unknown.
 const maxDirs = 8
 
-// folders are the possible working directories of a command. An empty list means
+// dirSet holds the possible working directories of a command. An empty list means
 // unknown; repo may then contain directories whose git repository it is in.
-type folders struct {
+type dirSet struct {
 	list, repo []string
 	below      string // the path below the top directory of that repository
 }
 
-func here() folders { return folders{list: []string{"."}} }
+func here() dirSet { return dirSet{list: []string{"."}} }
 
 // topLevel returns the top directory of the repository.
-func (f folders) topLevel() folders { return folders{repo: f.repository()} }
+func (f dirSet) topLevel() dirSet { return dirSet{repo: f.repository()} }
 
 // repository returns directories of which one lies in the git repository of the
 // command's directory; none: unknown.
-func (f folders) repository() []string {
+func (f dirSet) repository() []string {
 	switch {
 	case f.below != "":
 		return nil
@@ -34,19 +34,19 @@ func (f folders) repository() []string {
 	return f.list
 }
 
-func (f folders) lost() bool { return len(f.list) == 0 }
+func (f dirSet) lost() bool { return len(f.list) == 0 }
 
-func (f folders) union(g folders) folders {
+func (f dirSet) union(g dirSet) dirSet {
 	if f.below != "" || g.below != "" {
 		if f.below == g.below && slices.Equal(f.repo, g.repo) {
 			return f
 		}
-		return folders{}
+		return dirSet{}
 	}
 	of := f.repository()
 	to := g.repository()
 	if len(of) == 0 || len(to) == 0 {
-		return folders{}
+		return dirSet{}
 	}
 	out := slices.Clone(of)
 	for _, d := range to {
@@ -56,24 +56,24 @@ func (f folders) union(g folders) folders {
 	}
 	switch {
 	case len(out) > maxDirs:
-		return folders{}
+		return dirSet{}
 	case f.lost() || g.lost():
-		return folders{repo: out}
+		return dirSet{repo: out}
 	}
-	return folders{list: out}
+	return dirSet{list: out}
 }
 
 // moved returns the result of a change to a directory.
-func (f folders) moved(target string) folders {
+func (f dirSet) moved(target string) dirSet {
 	if strings.HasPrefix(target, "/") || strings.HasPrefix(target, "~") {
-		return folders{list: []string{path.Clean(target)}}
+		return dirSet{list: []string{path.Clean(target)}}
 	}
-	var out folders
+	var out dirSet
 	if below := path.Join(f.below, target); f.lost() && f.repo != nil && below != ".." && !strings.HasPrefix(below, "../") {
 		if below == "." {
 			below = ""
 		}
-		return folders{repo: f.repo, below: below}
+		return dirSet{repo: f.repo, below: below}
 	}
 	for _, d := range f.list {
 		if to := path.Join(d, target); !slices.Contains(out.list, to) {
@@ -85,8 +85,8 @@ func (f folders) moved(target string) folders {
 
 // scope is the context of a command in the line.
 type scope struct {
-	dirs        folders  // its possible working directories
-	success     folders  // those of the next command if the last one succeeded
+	dirs        dirSet   // its possible working directories
+	success     dirSet   // those of the next command if the last one succeeded
 	parent, own int      // of its parts
 	depth       int      // of command lines in command lines
 	top         bool     // it runs exactly once
@@ -114,4 +114,4 @@ func (sc *scope) under(parent, own int) *scope {
 }
 
 // went sets the directories after a command.
-func (sc *scope) went(all, success folders) { sc.dirs, sc.success = all, success }
+func (sc *scope) went(all, success dirSet) { sc.dirs, sc.success = all, success }

@@ -212,7 +212,7 @@ func (a *analysis) cases(sc *scope, c *syntax.CaseClause) {
 // directory, that of each iteration is unknown.
 func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 	if mayMove(cmd) {
-		sc.dirs = folders{}
+		sc.dirs = dirSet{}
 	}
 	inner := sc.inside()
 	inner.again = true
@@ -226,14 +226,14 @@ func (a *analysis) function(sc *scope, f *syntax.FuncDecl) {
 	body := sc.inside()
 	body.again, body.fed = true, input{given: true} // the input of its callers is unknown
 	if a.moves {
-		body.dirs = folders{}
+		body.dirs = dirSet{}
 	}
 	if f.Name != nil && sc.top {
 		a.functions[f.Name.Value] = true
 	}
 	a.stmt(body, f.Body)
 	if mayMove(f.Body) {
-		sc.dirs = folders{}
+		sc.dirs = dirSet{}
 	}
 	sc.success = sc.dirs
 }

@@ -305,9 +305,9 @@ func (r *reader) took(name string, value arg, own int) {
 	}
 }
 
-func movedTo(dirs folders, to arg) folders {
+func movedTo(dirs dirSet, to arg) dirSet {
 	if !to.Static || dirs.lost() && !strings.HasPrefix(to.Text, "/") {
-		return folders{}
+		return dirSet{}
 	}
 	return dirs.moved(to.Text)
 }
@@ -383,7 +383,7 @@ func (r *reader) command() {
 	rest := slices.Clone(r.ws[r.at:])
 	in := r.in
 	if r.row.remote {
-		r.sc.dirs = folders{}
+		r.sc.dirs = dirSet{}
 	}
 	r.sc.bare = r.sc.bare || r.row.shell // they reset the environment
 	switch {

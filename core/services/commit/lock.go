@@ -63,7 +63,7 @@ func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedDirectory, fu
 	case err == nil:
 		directory.exclusive = true
 	case errors.Is(err, errors.ErrUnsupported):
-		c.log.Debug("directory cannot be locked against other processes", "folder", dir.Name(), "error", err)
+		c.log.Debug("directory cannot be locked against other processes", "directory", dir.Name(), "error", err)
 	default:
 		closeFile(file)
 		leave()

@@ -90,7 +90,7 @@ func (t *transaction) settleRemoval(ctx context.Context, temp string) error {
 	t.discard(temp)
 	_ = t.step(StepUnlinked) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {
-		t.log.Error("directory could not be flushed", "folder", t.dirPath(), "error", err)
+		t.log.Error("directory could not be flushed", "directory", t.dirPath(), "error", err)
 	}
 	t.rescue(ctx, w)
 	return nil

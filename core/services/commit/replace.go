@@ -283,7 +283,7 @@ func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) err
 	}
 	_ = t.step(StepExchanged) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {
-		t.log.Error("directory could not be flushed", "folder", t.dirPath(), "error", err)
+		t.log.Error("directory could not be flushed", "directory", t.dirPath(), "error", err)
 	}
 	_ = t.step(StepSynced)
 	if replacesOpenFiles {

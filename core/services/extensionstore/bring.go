@@ -22,8 +22,8 @@ type bringing struct {
 }
 
 func (p bringing) find(m manifest, defaults []string) {
-	p.e.CommandsDir, p.e.SkillsDir = p.folder(commandsDir), p.folder(skillsDir)
-	p.e.AgentsDir, p.e.PoliciesDir = p.folder(agentsDir), p.folder(policiesDir)
+	p.e.CommandsDir, p.e.SkillsDir = p.dirAt(commandsDir), p.dirAt(skillsDir)
+	p.e.AgentsDir, p.e.PoliciesDir = p.dirAt(agentsDir), p.dirAt(policiesDir)
 	p.e.HooksFile = p.file(hooksFile)
 	names := m.ContextFileNames
 	if names == nil {
@@ -48,9 +48,9 @@ func (p bringing) file(rel string) string {
 	return path
 }
 
-// folder returns the path of a directory below the extension that contains no link out
+// dirAt returns the path of a directory below the extension that contains no link out
 // of it; "" if it is missing or refused.
-func (p bringing) folder(rel string) string {
+func (p bringing) dirAt(rel string) string {
 	path, err := p.c.find(rel, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""

@@ -42,7 +42,7 @@ func (c container) has(real string) bool {
 // find returns the path of rel below the container; links are resolved for the check
 // only. The error is fs.ErrNotExist for a missing path, errOutside, or another error for
 // the wrong kind of file.
-func (c container) find(rel string, folder bool) (string, error) {
+func (c container) find(rel string, dir bool) (string, error) {
 	path := filepath.Join(c.path, filepath.FromSlash(rel))
 	if _, err := os.Lstat(path); err != nil {
 		return "", err
@@ -60,9 +60,9 @@ func (c container) find(rel string, folder bool) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case folder && !info.IsDir():
+	case dir && !info.IsDir():
 		return "", errors.New("it is no directory")
-	case !folder && !info.Mode().IsRegular():
+	case !dir && !info.Mode().IsRegular():
 		return "", errors.New("it is not a regular file")
 	}
 	return path, nil
@@ -80,9 +80,9 @@ func (c container) plain(path string) string {
 
 // outside returns the path of a link in a directory of the container that leads out of
 // it, also through other links; "" if there is none.
-func (c container) outside(folder string) (string, error) {
+func (c container) outside(dir string) (string, error) {
 	w := walk{c: c, seen: map[string]bool{}}
-	if err := w.folder(folder); err != nil {
+	if err := w.checkDir(dir); err != nil {
 		return "", err
 	}
 	return w.found, nil
@@ -95,7 +95,7 @@ type walk struct {
 	found   string
 }
 
-func (w *walk) folder(path string) error {
+func (w *walk) checkDir(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || w.seen[real] {
 		return err
@@ -110,7 +110,7 @@ func (w *walk) folder(path string) error {
 			return fmt.Errorf("it has more than %d files", maxEntries)
 		}
 		at := filepath.Join(path, entry.Name())
-		isFolder := entry.IsDir()
+		isDir := entry.IsDir()
 		if entry.Type()&fs.ModeSymlink != 0 {
 			target, err := filepath.EvalSymlinks(at)
 			if err != nil || !w.c.has(target) { // a missing target may become anything
@@ -118,10 +118,10 @@ func (w *walk) folder(path string) error {
 				return nil
 			}
 			info, err := os.Stat(target)
-			isFolder = err == nil && info.IsDir()
+			isDir = err == nil && info.IsDir()
 		}
-		if isFolder {
-			if err := w.folder(at); err != nil || w.found != "" {
+		if isDir {
+			if err := w.checkDir(at); err != nil || w.found != "" {
 				return err
 			}
 		}

@@ -47,7 +47,7 @@ func copyTree(ctx context.Context, from, to string, limits copyLimits) error {
 	}
 	defer func() { _ = target.Close() }() // each written file is closed explicitly
 	c := copying{from: from, to: to, source: source, target: target, left: limits, limits: limits}
-	if err := c.folder(ctx, ".", limits.depth); err != nil {
+	if err := c.copyDir(ctx, ".", limits.depth); err != nil {
 		return err
 	}
 	return c.checkLinks()
@@ -61,7 +61,7 @@ type copying struct {
 	links          []string // the copied links
 }
 
-func (c *copying) folder(ctx context.Context, name string, depth int) error {
+func (c *copying) copyDir(ctx context.Context, name string, depth int) error {
 	if depth == 0 {
 		return c.refuse(name, fmt.Sprintf("is nested deeper than %d directories", c.limits.depth), "Remove directories that it does not need.")
 	}
@@ -103,7 +103,7 @@ func (c *copying) entry(ctx context.Context, name string, depth int) error {
 		if err := c.target.Mkdir(name, 0o755); err != nil {
 			return unwritable(filepath.Join(c.to, name), err)
 		}
-		return c.folder(ctx, name, depth-1)
+		return c.copyDir(ctx, name, depth-1)
 	case mode.IsRegular():
 		return c.file(ctx, name)
 	case mode&fs.ModeSymlink != 0:

@@ -59,27 +59,27 @@ func (r rule) String() string {
 }
 
 // holds reports whether the rule matches a directory.
-func (r rule) holds(folder, home string) bool {
+func (r rule) holds(dir, home string) bool {
 	if r.below {
-		return r.base == home || strings.HasPrefix(folder, r.base)
+		return r.base == home || strings.HasPrefix(dir, r.base)
 	}
-	return r.base == folder
+	return r.base == dir
 }
 
 // slashed returns a directory as written in rules.
-func slashed(folder string) string {
-	folder = strings.Trim(filepath.ToSlash(folder), "/")
-	if folder == "" {
+func slashed(dir string) string {
+	dir = strings.Trim(filepath.ToSlash(dir), "/")
+	if dir == "" {
 		return "/"
 	}
-	return "/" + folder + "/"
+	return "/" + dir + "/"
 }
 
 // enabled reports whether an extension is enabled in a directory.
-func (e enablement) enabled(name, folder, home string) bool {
+func (e enablement) enabled(name, dir, home string) bool {
 	on := true
 	for _, text := range e[name].Overrides {
-		if r := parseRule(text); r.holds(slashed(folder), homeOf(home)) {
+		if r := parseRule(text); r.holds(slashed(dir), homeOf(home)) {
 			on = !r.off
 		}
 	}
@@ -96,8 +96,8 @@ func homeOf(home string) string {
 
 // set adds a rule for a directory and its subdirectories, and removes the rules that it
 // covers.
-func (e enablement) set(name, folder, home string, on bool) {
-	added := rule{off: !on, base: slashed(folder), below: true}
+func (e enablement) set(name, dir, home string, on bool) {
+	added := rule{off: !on, base: slashed(dir), below: true}
 	kept := slices.DeleteFunc(slices.Clone(e[name].Overrides), func(text string) bool {
 		return added.holds(parseRule(text).base, homeOf(home))
 	})
@@ -132,11 +132,11 @@ func (s *Store) readEnablement() (enablement, error) {
 // invalid_config if the scope's directory is unknown or the file is invalid,
 // file_write_failure or cancelled.
 func (s *Store) SetEnabled(ctx context.Context, name string, scope extensions.Scope, on bool) error {
-	folder, err := s.folderOf(scope)
+	dir, err := s.dirOf(scope)
 	if err != nil {
 		return err
 	}
-	return s.changeEnablement(ctx, func(e enablement) { e.set(name, folder, s.o.Home, on) })
+	return s.changeEnablement(ctx, func(e enablement) { e.set(name, dir, s.o.Home, on) })
 }
 
 // forgetEnablement removes all rules of a name. The error is as that of SetEnabled.
@@ -147,28 +147,28 @@ func (s *Store) forgetEnablement(ctx context.Context, name string) error {
 	return s.changeEnablement(ctx, func(e enablement) { delete(e, name) })
 }
 
-// folderOf returns the directory of a scope.
-func (s *Store) folderOf(scope extensions.Scope) (string, error) {
-	folder := ""
+// dirOf returns the directory of a scope.
+func (s *Store) dirOf(scope extensions.Scope) (string, error) {
+	dir := ""
 	switch scope {
 	case extensions.ScopeUser:
-		folder = s.o.Home
+		dir = s.o.Home
 	case extensions.ScopeWorkspace:
-		folder = s.o.Workspace
+		dir = s.o.Workspace
 	}
-	if folder == "" {
+	if dir == "" {
 		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no directory for the scope "+string(scope)+".", "Use the scope user or workspace.")
 	}
-	if !utf8.ValidString(folder) { // JSON would store another name
-		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be stored for the directory %q, because its name is not UTF-8.", folder),
+	if !utf8.ValidString(dir) { // JSON would store another name
+		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be stored for the directory %q, because its name is not UTF-8.", dir),
 			"Rename the directory, or use the scope user.")
 	}
-	return folder, nil
+	return dir, nil
 }
 
 func (s *Store) changeEnablement(ctx context.Context, change func(enablement)) error {
 	if s.o.Dir == "" {
-		return noFolder()
+		return noDir()
 	}
 	path := filepath.Join(s.o.Dir, enablementFile)
 	unlock, err := lockedfile.LockOf(ctx, path)
@@ -191,7 +191,7 @@ func (s *Store) changeEnablement(ctx context.Context, change func(enablement)) e
 	return nil
 }
 
-func noFolder() error {
+func noDir() error {
 	return fault.New(fault.InvalidConfig, "extensions.store", "There is no directory for extensions, because there is no home directory.", "Set HOME.")
 }
 

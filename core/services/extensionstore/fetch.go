@@ -153,8 +153,8 @@ func lastWords(output string) string {
 	return clip(lines[len(lines)-1])
 }
 
-// checkFolder refuses a source that is not a directory.
-func checkFolder(path string) error {
+// checkDir refuses a source that is not a directory.
+func checkDir(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -84,7 +84,7 @@ func (s *Store) Link(ctx context.Context, path string, user User) (extensions.Ex
 	if err := s.admit(from); err != nil {
 		return extensions.Extension{}, err
 	}
-	if err := checkFolder(from.location); err != nil {
+	if err := checkDir(from.location); err != nil {
 		return extensions.Extension{}, err
 	}
 	m := extensions.InstallMetadata{Source: from.location, Type: extensions.InstallLink}
@@ -106,20 +106,20 @@ func (s *Store) Link(ctx context.Context, path string, user User) (extensions.Ex
 
 // candidate fetches an extension into the staging directory, and loads it there.
 func (s *Store) candidate(ctx context.Context, g *staging, from source, m extensions.InstallMetadata, environ []string) (extensions.Extension, error) {
-	folder := from.location
+	dir := from.location
 	if from.kind == extensions.InstallGit {
-		folder = g.path(stagedSource)
-		if err := fetch(ctx, from, m.Ref, folder, environ); err != nil {
+		dir = g.path(stagedSource)
+		if err := fetch(ctx, from, m.Ref, dir, environ); err != nil {
 			return extensions.Extension{}, err
 		}
-	} else if err := checkFolder(folder); err != nil {
+	} else if err := checkDir(dir); err != nil {
 		return extensions.Extension{}, err
 	}
-	if err := hasManifest(folder, from); err != nil {
+	if err := hasManifest(dir, from); err != nil {
 		return extensions.Extension{}, err
 	}
-	if err := copyTree(ctx, folder, g.path(stagedNew), usualLimits); err != nil {
-		return extensions.Extension{}, asFrom(err, folder, from.location)
+	if err := copyTree(ctx, dir, g.path(stagedNew), usualLimits); err != nil {
+		return extensions.Extension{}, asFrom(err, dir, from.location)
 	}
 	for _, own := range installFiles() { // of another installation
 		if err := os.RemoveAll(filepath.Join(g.path(stagedNew), own)); err != nil {
@@ -127,26 +127,26 @@ func (s *Store) candidate(ctx context.Context, g *staging, from source, m extens
 		}
 	}
 	if from.kind == extensions.InstallGit {
-		_ = removeAll(folder) // frees space; otherwise the end of the installation removes it
+		_ = removeAll(dir) // frees space; otherwise the end of the installation removes it
 	}
 	return s.loadAt(ctx, g.path(stagedNew), m, true)
 }
 
 // asFrom replaces the staging directory in an error by the source.
-func asFrom(err error, folder, location string) error {
+func asFrom(err error, dir, location string) error {
 	f := fault.As(err)
-	if f == nil || folder == location {
+	if f == nil || dir == location {
 		return err
 	}
 	named := *f
-	named.Message = strings.ReplaceAll(f.Message, folder, location)
+	named.Message = strings.ReplaceAll(f.Message, dir, location)
 	return &named
 }
 
 // hasManifest refuses a directory without a manifest before it is copied.
-func hasManifest(folder string, from source) error {
+func hasManifest(dir string, from source) error {
 	for _, name := range manifestNames() {
-		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return nil
 		}
 	}
@@ -156,18 +156,18 @@ func hasManifest(folder string, from source) error {
 
 // loadAt loads the extension in a directory that is not installed; literal is that of
 // [Options].
-func (s *Store) loadAt(ctx context.Context, folder string, m extensions.InstallMetadata, literal bool) (extensions.Extension, error) {
+func (s *Store) loadAt(ctx context.Context, dir string, m extensions.InstallMetadata, literal bool) (extensions.Extension, error) {
 	if err := ctx.Err(); err != nil {
 		return extensions.Extension{}, cancelled(err)
 	}
-	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret, literal: literal}).read(folder, nil)
+	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret, literal: literal}).read(dir, nil)
 	for _, p := range problems {
 		if p.IsError() {
-			p.Path = relativeTo(folder, p.Path)
+			p.Path = relativeTo(dir, p.Path)
 			return extensions.Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s is invalid: %s", m.Source, withoutRemedy(p)), p.Remedy)
 		}
 	}
-	e.InstallDir, e.Install, e.ID = folder, &m, idOf(e.Name, &m)
+	e.InstallDir, e.Install, e.ID = dir, &m, idOf(e.Name, &m)
 	return e, nil
 }
 
@@ -177,8 +177,8 @@ func withoutRemedy(p fault.Problem) string {
 }
 
 // relativeTo returns a path relative to a directory, if it is below it.
-func relativeTo(folder, path string) string {
-	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) && path != "" {
+func relativeTo(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && path != "" {
 		return rel
 	}
 	return path

@@ -64,9 +64,9 @@ type entry struct {
 	installed bool // in the extensions directory
 }
 
-// folders lists the entries of the extensions directory, then the additional
+// dirs lists the entries of the extensions directory, then the additional
 // directories.
-func (l *loading) folders() []entry {
+func (l *loading) dirs() []entry {
 	var all []entry
 	if dir := l.s.o.Dir; dir != "" {
 		entries, err := os.ReadDir(dir)
@@ -223,8 +223,8 @@ func (l *loading) tellOfUnknown() {
 }
 
 // read reads the extension in a directory, and reports whether it is valid.
-func (l *loading) read(folder string, install *extensions.InstallMetadata) (extensions.Extension, bool) {
-	e := extensions.Extension{Path: filepath.Clean(folder), Install: install}
+func (l *loading) read(dir string, install *extensions.InstallMetadata) (extensions.Extension, bool) {
+	e := extensions.Extension{Path: filepath.Clean(dir), Install: install}
 	if l.s.o.Dir != "" && filepath.Dir(e.Path) == filepath.Clean(l.s.o.Dir) {
 		e.InstallDir = e.Path
 	}
@@ -234,7 +234,7 @@ func (l *loading) read(folder string, install *extensions.InstallMetadata) (exte
 	}
 	if install != nil && install.Type == extensions.InstallLink {
 		if !filepath.IsAbs(install.Source) {
-			return fail(folder, "The extension is a link to a path that is not absolute.", "Uninstall it and link it again.")
+			return fail(dir, "The extension is a link to a path that is not absolute.", "Uninstall it and link it again.")
 		}
 		e.Path = filepath.Clean(install.Source)
 	}

@@ -246,7 +246,7 @@ func TestSource(t *testing.T) {
 
 // The embedder's directories are not installed, so the restrictions on sources do not
 // apply.
-func TestFolders(t *testing.T) {
+func TestDirectories(t *testing.T) {
 	s := newShelf(t)
 	own := s.put("../elsewhere/gemini-extension.json", `{"name": "own", "version": "1"}`)
 	s.o.Dirs, s.o.Allowed = []string{filepath.Dir(own)}, []string{"^nothing$"}
@@ -374,7 +374,7 @@ func TestLoadIsCancelled(t *testing.T) {
 }
 
 // Without a home directory there are no extensions, and no values can be stored.
-func TestNoFolder(t *testing.T) {
+func TestNoDirectory(t *testing.T) {
 	store := extensionstore.Open(extensionstore.Options{})
 	found, problems, err := store.Load(t.Context())
 	require.NoError(t, err)

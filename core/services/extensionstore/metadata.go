@@ -25,9 +25,9 @@ func installFiles() []string {
 
 // readInstall returns the metadata in a directory, nil if there is none. The error is of
 // code invalid_config.
-func readInstall(folder string) (*extensions.InstallMetadata, error) {
+func readInstall(dir string) (*extensions.InstallMetadata, error) {
 	for _, name := range installFiles() {
-		path := filepath.Join(folder, name)
+		path := filepath.Join(dir, name)
 		data, err := lockedfile.Read(path, maxState)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -50,14 +50,14 @@ func readInstall(folder string) (*extensions.InstallMetadata, error) {
 
 // writeInstall writes the metadata to a directory. The error is of code
 // file_write_failure.
-func writeInstall(folder string, m extensions.InstallMetadata) error {
+func writeInstall(dir string, m extensions.InstallMetadata) error {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, installFiles()[0]), append(data, '\n'), 0o600)
+		err = os.WriteFile(filepath.Join(dir, installFiles()[0]), append(data, '\n'), 0o600)
 	}
 	if err != nil {
 		return fault.Wrap(fault.FileWriteFailure, "extensions.metadata", "The metadata of the extension could not be written: "+cause(err)+".",
-			"Check that "+folder+" can be written.", err)
+			"Check that "+dir+" can be written.", err)
 	}
 	return nil
 }

@@ -90,18 +90,18 @@ func FuzzEnablement(f *testing.F) {
 		f.Add([]byte(seed), "/a/b", true)
 		f.Add([]byte(seed), "", false)
 	}
-	f.Fuzz(func(t *testing.T, data []byte, folder string, on bool) {
+	f.Fuzz(func(t *testing.T, data []byte, dir string, on bool) {
 		e := enablement{}
-		if json.Unmarshal(data, &e) != nil || e == nil || strings.ContainsAny(folder, "*!\x00") || !utf8.ValidString(folder) {
+		if json.Unmarshal(data, &e) != nil || e == nil || strings.ContainsAny(dir, "*!\x00") || !utf8.ValidString(dir) {
 			return
 		}
 		const home = "/h"
-		other := e.enabled("y", folder, home)
-		e.set("x", folder, home, on)
-		for _, at := range []string{folder, folder + "/below/it"} {
+		other := e.enabled("y", dir, home)
+		e.set("x", dir, home, on)
+		for _, at := range []string{dir, dir + "/below/it"} {
 			require.Equal(t, on, e.enabled("x", at, home), "in %q by %q", at, e["x"].Overrides)
 		}
-		require.Equal(t, other, e.enabled("y", folder, home))
+		require.Equal(t, other, e.enabled("y", dir, home))
 		for _, text := range e["x"].Overrides[len(e["x"].Overrides)-1:] {
 			require.Equal(t, text, parseRule(text).String())
 		}
@@ -109,7 +109,7 @@ func FuzzEnablement(f *testing.F) {
 		require.NoError(t, err)
 		var back enablement
 		require.NoError(t, json.Unmarshal(written, &back))
-		require.Equal(t, on, back.enabled("x", folder, home))
+		require.Equal(t, on, back.enabled("x", dir, home))
 	})
 }
 

@@ -18,8 +18,8 @@ func PlanDirectoryWrong(dir string, plans []string) string {
 		return "is not a directory below the working directory"
 	}
 	parts := strings.Split(filepath.ToSlash(filepath.Clean(local)), "/")
-	for _, folder := range plans {
-		if own := strings.Split(folder, "/"); len(own) <= len(parts) && slices.Equal(own, parts[:len(own)]) {
+	for _, directory := range plans {
+		if own := strings.Split(directory, "/"); len(own) <= len(parts) && slices.Equal(own, parts[:len(own)]) {
 			parts = parts[len(own):]
 			break
 		}

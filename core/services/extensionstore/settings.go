@@ -170,7 +170,7 @@ func (s *Store) forgetSettings(ctx context.Context, id string) error {
 
 // keep sets or removes a sensitive value.
 func (s *Store) keep(all secrets, id, variable string, value *string, scope extensions.Scope) error {
-	folder, err := s.folderOf(scope)
+	dir, err := s.dirOf(scope)
 	if err != nil {
 		return err
 	}
@@ -183,16 +183,16 @@ func (s *Store) keep(all secrets, id, variable string, value *string, scope exte
 	}
 	values := of.User
 	if scope == extensions.ScopeWorkspace {
-		if values = of.Workspace[folder]; values == nil {
+		if values = of.Workspace[dir]; values == nil {
 			values = map[string]string{}
-			of.Workspace[folder] = values
+			of.Workspace[dir] = values
 		}
 	}
 	if delete(values, variable); value != nil {
 		values[variable] = *value
 	}
-	if len(of.Workspace[folder]) == 0 {
-		delete(of.Workspace, folder)
+	if len(of.Workspace[dir]) == 0 {
+		delete(of.Workspace, dir)
 	}
 	if all[id] = of; len(of.User)+len(of.Workspace) == 0 {
 		delete(all, id)
@@ -203,7 +203,7 @@ func (s *Store) keep(all secrets, id, variable string, value *string, scope exte
 // changeSecrets changes the file of sensitive values; an unchanged file is not written.
 func (s *Store) changeSecrets(ctx context.Context, change func(secrets) error) error {
 	if s.o.Dir == "" {
-		return noFolder()
+		return noDir()
 	}
 	path := s.secretsPath()
 	unlock, err := lockedfile.LockOf(ctx, path)
@@ -238,16 +238,16 @@ func (s *Store) changeSecrets(ctx context.Context, change func(secrets) error) e
 // changeEnv changes the .env file of an extension's entry, or of the workspace. The mode
 // of an existing file is preserved.
 func (s *Store) changeEnv(ctx context.Context, e extensions.Extension, variable string, value *string, scope extensions.Scope) error {
-	folder, err := s.folderOf(scope)
+	dir, err := s.dirOf(scope)
 	if err != nil {
 		return err
 	}
 	if scope == extensions.ScopeUser {
-		if folder = e.InstallDir; folder == "" {
-			folder = e.Path
+		if dir = e.InstallDir; dir == "" {
+			dir = e.Path
 		}
 	}
-	path := filepath.Join(folder, envFile)
+	path := filepath.Join(dir, envFile)
 	mode := lockedfile.FileMode
 	info, err := os.Lstat(path)
 	switch {

@@ -25,7 +25,7 @@ func TestAddressesWithPasswords(t *testing.T) {
 }
 
 // An extension in a directory of another name leaves no records under either name.
-func TestUninstallOfOtherFolder(t *testing.T) {
+func TestUninstallOfOtherDirectory(t *testing.T) {
 	s := newShelf(t)
 	s.put("folder/fettle-extension.json", `{"name": "called", "version": "1"}`)
 	store := extensionstore.Open(s.o)

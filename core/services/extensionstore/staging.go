@@ -11,9 +11,9 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// stagingFolder is the directory in the extensions directory with one subdirectory for
+// stagingDir is the directory in the extensions directory with one subdirectory for
 // each installation in progress. No extension can have its name.
-const stagingFolder = ".staging"
+const stagingDir = ".staging"
 
 // Names in a staging directory.
 const (
@@ -58,7 +58,7 @@ func (s *Store) stage(ctx context.Context) (*staging, error) {
 		return nil, err
 	}
 	defer unlock()
-	top := filepath.Join(s.o.Dir, stagingFolder)
+	top := filepath.Join(s.o.Dir, stagingDir)
 	s.sweep(ctx, top)
 	if err := os.MkdirAll(top, 0o700); err != nil {
 		return nil, unwritable(top, err)

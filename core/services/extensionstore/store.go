@@ -79,11 +79,11 @@ func (s *Store) Load(ctx context.Context) ([]extensions.Extension, []fault.Probl
 	}
 	l := &loading{s: s}
 	l.begin()
-	for _, folder := range l.folders() {
+	for _, dir := range l.dirs() {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, fault.Wrap(fault.Cancelled, "extensions.load", "Loading the extensions was cancelled.", "", err)
 		}
-		l.load(folder)
+		l.load(dir)
 	}
 	l.refuseTwins()
 	slices.SortStableFunc(l.found, func(a, b extensions.Extension) int { return strings.Compare(a.Name, b.Name) })
@@ -93,11 +93,11 @@ func (s *Store) Load(ctx context.Context) ([]extensions.Extension, []fault.Probl
 
 // read returns the extension in a directory as if it were installed with install, which
 // may be nil, but not active. If one of the problems is Lost it is invalid.
-func (s *Store) read(folder string, install *extensions.InstallMetadata) (extensions.Extension, []fault.Problem) {
+func (s *Store) read(dir string, install *extensions.InstallMetadata) (extensions.Extension, []fault.Problem) {
 	l := &loading{s: s}
 	if s.o.Dir != "" {
 		l.secrets, _ = s.readSecrets() // Load reports it
 	}
-	e, _ := l.read(folder, install)
+	e, _ := l.read(dir, install)
 	return e, l.problems
 }

@@ -79,13 +79,13 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 		return "", err
 	}
 	defer unlock()
-	folder, id, called, err := s.installedAt(ctx, name)
+	dir, id, called, err := s.installedAt(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	removed = filepath.Base(folder)
-	if err := os.Rename(folder, g.path(stagedOld)); err != nil {
-		return "", unwritable(folder, err)
+	removed = filepath.Base(dir)
+	if err := os.Rename(dir, g.path(stagedOld)); err != nil {
+		return "", unwritable(dir, err)
 	}
 	ctx = context.WithoutCancel(ctx) // it is removed
 	all := []error{s.forgetEnablement(ctx, removed), s.setRecord(ctx, removed, nil)}
@@ -100,7 +100,7 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 
 // installedAt returns the directory in the extensions directory for a name, and the id
 // and the name of the extension in it.
-func (s *Store) installedAt(ctx context.Context, name string) (folder, id, called string, err error) {
+func (s *Store) installedAt(ctx context.Context, name string) (dir, id, called string, err error) {
 	all, _, err := s.Load(ctx)
 	if err != nil {
 		return "", "", "", err
@@ -117,9 +117,9 @@ func (s *Store) installedAt(ctx context.Context, name string) (folder, id, calle
 	if at < 0 {
 		return "", "", "", err
 	}
-	folder = filepath.Join(s.o.Dir, name)
-	m, _ := readInstall(folder) // an invalid manifest has no name
-	return folder, idOf(name, m), name, nil
+	dir = filepath.Join(s.o.Dir, name)
+	m, _ := readInstall(dir) // an invalid manifest has no name
+	return dir, idOf(name, m), name, nil
 }
 
 // Installed returns the names of all directories in the extensions directory, including

@@ -183,7 +183,7 @@ func (s *Store) swap(ctx context.Context, g *staging, e, newer extensions.Extens
 	if err := s.setRecord(ctx, filepath.Base(e.InstallDir), &integrityRecord{Hash: before, Next: after}); err != nil {
 		return extensions.Extension{}, err
 	}
-	if err := replaceFolder(newer.InstallDir, e.InstallDir, g.path(stagedOld)); err != nil {
+	if err := replaceDir(newer.InstallDir, e.InstallDir, g.path(stagedOld)); err != nil {
 		return extensions.Extension{}, unwritable(e.InstallDir, err)
 	}
 	done := context.WithoutCancel(ctx) // the update is complete

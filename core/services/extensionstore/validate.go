@@ -33,16 +33,16 @@ type Check func(ctx context.Context, e extensions.Extension) ([]fault.Problem, e
 // changing it: the manifest, links that lead out, special files, and the parts that
 // checks validate. It reports all problems. The error is of code file_not_found,
 // path_is_not_a_directory, read_content_failure or cancelled.
-func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (Validation, error) {
-	folder, err := filepath.Abs(folder)
+func (s *Store) Validate(ctx context.Context, dir string, checks ...Check) (Validation, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return Validation{}, unreadable(folder, err)
+		return Validation{}, unreadable(dir, err)
 	}
-	if err := checkFolder(folder); err != nil {
+	if err := checkDir(dir); err != nil {
 		return Validation{}, err
 	}
 	v := Validation{Findings: []fault.Problem{}}
-	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, literal: true}).read(folder, nil)
+	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, literal: true}).read(dir, nil)
 	for _, p := range problems {
 		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityOf(p.IsError()), Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy})
 	}
@@ -50,7 +50,7 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 	if slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.IsError() }) {
 		s.completed(&e)
 	}
-	found, err := examine(ctx, folder, usualLimits)
+	found, err := examine(ctx, dir, usualLimits)
 	if err != nil {
 		return Validation{}, err
 	}
@@ -70,11 +70,11 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 	}
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		f.Path = filepath.ToSlash(relativeTo(folder, f.Path))
+		f.Path = filepath.ToSlash(relativeTo(dir, f.Path))
 		if f.Path == "." {
 			f.Path = ""
 		}
-		f.Message = strings.ReplaceAll(f.Message, folder, "${extensionPath}")
+		f.Message = strings.ReplaceAll(f.Message, dir, "${extensionPath}")
 	}
 	slices.SortStableFunc(v.Findings, func(a, b fault.Problem) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 	v.Findings = slices.Compact(v.Findings)
@@ -111,15 +111,15 @@ func missingContext(e extensions.Extension) []string {
 }
 
 // examine reports everything that copyTree refuses.
-func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Problem, error) {
-	root, err := os.OpenRoot(folder)
+func examine(ctx context.Context, dir string, limits copyLimits) ([]fault.Problem, error) {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, unreadable(folder, err)
+		return nil, unreadable(dir, err)
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	var found []fault.Problem
 	refuse := func(name, format string, args ...any) {
-		found = append(found, fault.Problem{Severity: fault.SeverityError, Path: filepath.Join(folder, name), Message: fmt.Sprintf(format, args...), Remedy: "Remove it; an extension with it cannot be installed."})
+		found = append(found, fault.Problem{Severity: fault.SeverityError, Path: filepath.Join(dir, name), Message: fmt.Sprintf(format, args...), Remedy: "Remove it; an extension with it cannot be installed."})
 	}
 	entries, bytes := 0, int64(0)
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -165,7 +165,7 @@ func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Pro
 	case ctx.Err() != nil:
 		return nil, cancelled(ctx.Err())
 	case err != nil:
-		return nil, unreadable(folder, err)
+		return nil, unreadable(dir, err)
 	}
 	if entries > limits.entries {
 		refuse("", "The extension has more than %d files and directories.", limits.entries)

@@ -241,8 +241,8 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 		return err
 	}
 	notice := ""
-	if folder := found.Tally.Start; folder.Ignored {
-		notice = "The file is ignored, because " + folder.String() + " ignores its directory; it was read because the pattern names the directory."
+	if dir := found.Tally.Start; dir.Ignored {
+		notice = "The file is ignored, because " + dir.String() + " ignores its directory; it was read because the pattern names the directory."
 	}
 	kept := slices.DeleteFunc(slices.Clone(found.Files), c.excluded)
 	for _, p := range kept {

@@ -74,7 +74,7 @@ func (e *enterPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	if refusal := e.refusal(); refusal != nil {
 		return tools.Fail(refusal), nil
 	}
-	undo, err := e.makeFolder(ctx)
+	undo, err := e.makeDir(ctx)
 	if err != nil {
 		return tools.Fail(failed(ctx, "plan.enter", err)), nil
 	}
@@ -90,7 +90,7 @@ func (e *enterPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}, nil
 }
 
-func (e *enterPlanMode) makeFolder(ctx context.Context) (undo func(), err error) {
+func (e *enterPlanMode) makeDir(ctx context.Context) (undo func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

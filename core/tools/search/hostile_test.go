@@ -33,12 +33,12 @@ func many(few, lots int) int {
 // A tree of very many files: both tools search all of it and respond within their limits.
 func TestManyFiles(t *testing.T) {
 	n := many(5_000, 100_000)
-	for shape, perFolder := range map[string]int{"a tree": 50, "one directory": n} {
+	for shape, perDir := range map[string]int{"a tree": 50, "one directory": n} {
 		t.Run(shape, func(t *testing.T) {
 			w := newWorld(t, nil)
 			for i := range n {
-				dir := w.path(fmt.Sprintf("d%04d", i/perFolder))
-				if i%perFolder == 0 {
+				dir := w.path(fmt.Sprintf("d%04d", i/perDir))
+				if i%perDir == 0 {
 					require.NoError(t, os.Mkdir(dir, 0o755))
 				}
 				text := "text\n"
@@ -47,7 +47,7 @@ func TestManyFiles(t *testing.T) {
 				}
 				require.NoError(t, os.WriteFile(fmt.Sprintf("%s/file-%06d.txt", dir, i), []byte(text), 0o644))
 			}
-			needle := fmt.Sprintf("d%04d/file-%06d.txt", n*2/3/perFolder, n*2/3)
+			needle := fmt.Sprintf("d%04d/file-%06d.txt", n*2/3/perDir, n*2/3)
 			got, a := w.shown(search.SearchFileContent, args{"pattern": "needle"})
 			require.Equal(t, []string{needle + ":1:needle"}, got)
 			require.False(t, a.More)

@@ -37,7 +37,7 @@ type args = map[string]any
 type world struct {
 	t       testing.TB
 	dir     string
-	folders []string
+	dirs    []string
 	options discovery.Options
 	now     time.Time
 	visible visibility
@@ -52,7 +52,7 @@ func newWorld(t testing.TB, files map[string]string) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, dir: dir, folders: []string{dir}, now: time.Now().Add(48 * time.Hour)}
+	w := &world{t: t, dir: dir, dirs: []string{dir}, now: time.Now().Add(48 * time.Hour)}
 	for name, text := range files {
 		w.write(name, text)
 	}
@@ -69,7 +69,7 @@ func (w *world) write(name, text string) {
 
 func (w *world) tool(name string) tools.DeclarativeTool {
 	w.t.Helper()
-	ws, err := workspace.Open(w.folders...)
+	ws, err := workspace.Open(w.dirs...)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = ws.Close() })
 	all, err := search.Factories()
@@ -357,7 +357,7 @@ func TestSearchIsBounded(t *testing.T) {
 // Without dir_path all directories of the workspace are searched, each file once.
 func TestSeveralDirectories(t *testing.T) {
 	w := newWorld(t, map[string]string{"one/a": "x", "two/b": "x", "one/in/c": "x"})
-	w.folders = []string{w.path("one"), w.path("two"), w.path("one/in")}
+	w.dirs = []string{w.path("one"), w.path("two"), w.path("one/in")}
 	got, a := w.shown(search.Glob, args{"pattern": "**"})
 	require.Equal(t, []string{"one/a", "one/in/c", "two/b"}, got)
 	require.Equal(t, []string{w.path("one"), w.path("two")}, a.Searched)
@@ -413,7 +413,7 @@ func TestWhatMayNotBeShown(t *testing.T) {
 // TO-05: maxFileCount is for all directories together.
 func TestMaxFileCountOverSeveralDirectories(t *testing.T) {
 	w := newWorld(t, map[string]string{"one/a": "x", "one/b": "x", "two/a": "x", "two/b": "x"})
-	w.folders = []string{w.path("one"), w.path("two")}
+	w.dirs = []string{w.path("one"), w.path("two")}
 	for most, want := range map[int][]string{1: {"one/a"}, 2: {"one/a", "one/b"}, 3: {"one/a", "one/b", "two/a"}, 4: {"one/a", "one/b", "two/a", "two/b"}} {
 		w.options.MaxFiles = most
 		got, a := w.shown(search.SearchFileContent, args{"pattern": "x", "names_only": true})

@@ -26,7 +26,7 @@ func TestUnreadable(t *testing.T) {
 	if !ok {
 		return
 	}
-	w := &world{t: t, dir: top, folders: []string{top}, now: time.Now().Add(48 * time.Hour)}
+	w := &world{t: t, dir: top, dirs: []string{top}, now: time.Now().Add(48 * time.Hour)}
 	got, a := w.shown(search.SearchFileContent, args{"pattern": "needle"})
 	require.Equal(t, []string{"open/f:1:needle"}, got)
 	require.Equal(t, []string{w.path("closed")}, a.Unreadable)

@@ -52,7 +52,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-func TestFolder(t *testing.T) {
+func TestDirectory(t *testing.T) {
 	s := newSession(t, process.Options{})
 	require.NoError(t, os.Mkdir(s.Path("src"), 0o755))
 	require.NoError(t, os.Symlink("/", s.Path("out")))

@@ -24,7 +24,7 @@ const (
 // packagesVariable names a directory with node_modules, other than integration/dev/bench/node.
 const packagesVariable = "FETTLE_BENCH_NODE"
 
-const packagesFolder = "integration/dev/bench/node"
+const packagesDir = "integration/dev/bench/node"
 
 //go:embed node/driver.mjs
 var driverSource []byte
@@ -41,14 +41,14 @@ func npmVersion(ctx context.Context, lab *Lab, name string) (version, modules st
 		if err != nil {
 			return "", nil, absent("fettle's repository is not here, and %s is not set to a directory with the npm packages", packagesVariable)
 		}
-		return filepath.Join(strings.TrimSpace(string(root)), filepath.FromSlash(packagesFolder)), nil, nil
+		return filepath.Join(strings.TrimSpace(string(root)), filepath.FromSlash(packagesDir)), nil, nil
 	})
 	if err != nil {
 		return "", "", err
 	}
 	data, err := os.ReadFile(filepath.Join(modules, "node_modules", filepath.FromSlash(name), "package.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", "", absent("npm package %s is not installed: npm install --ignore-scripts --no-package-lock --prefix %s", name, packagesFolder)
+		return "", "", absent("npm package %s is not installed: npm install --ignore-scripts --no-package-lock --prefix %s", name, packagesDir)
 	}
 	if err != nil {
 		return "", "", err

@@ -18,9 +18,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 )
 
-// Folder is the name of the directory of agent definitions, below the user's and
+// DirName is the name of the directory of agent definitions, below the user's and
 // the project's settings directory.
-const Folder = "agents"
+const DirName = "agents"
 
 // Remote creates tools of agents at other servers.
 type Remote interface {
@@ -114,10 +114,10 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 		},
 	}
 	if from.UserDir != "" {
-		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.UserDir, Folder), Scope: subagent.ScopeUser})
+		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.UserDir, DirName), Scope: subagent.ScopeUser})
 	}
 	if from.ProjectDir != "" && !paths.Same(from.ProjectDir, from.UserDir) {
-		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.ProjectDir, Folder), Scope: subagent.ScopeProject})
+		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.ProjectDir, DirName), Scope: subagent.ScopeProject})
 	}
 	a := &found{}
 	var err error

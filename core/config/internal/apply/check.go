@@ -92,7 +92,7 @@ type checker struct {
 func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, error) {
 	c := &checker{given: given, loaded: r, usable: &Validated{Settings: r.Settings, Unread: r.Unread()}}
 	c.policies()
-	c.folders()
+	c.checkIncluded()
 	c.sandbox(ctx)
 	c.commands()
 	c.search()
@@ -143,11 +143,11 @@ func (c *checker) stop(p fault.Problem, key string, origin settings.Origin) {
 
 // paths returns the entries of a list of paths, as absolute paths, without those
 // that refused reports. missing is called for each that does not exist.
-func (c *checker) paths(key string, folders bool, refused func(e settings.Entry, path string) bool, missing func(e settings.Entry, why error)) []string {
+func (c *checker) paths(key string, dirs bool, refused func(e settings.Entry, path string) bool, missing func(e settings.Entry, why error)) []string {
 	var all []string
 	for _, e := range c.loaded.Entries(key) {
 		path := c.given.Absolute(e.Text)
-		if err := paths.Check(path, folders); err != nil {
+		if err := paths.Check(path, dirs); err != nil {
 			missing(e, err)
 			continue
 		}
@@ -171,7 +171,7 @@ func (c *checker) policies() {
 	})
 }
 
-func (c *checker) folders() {
+func (c *checker) checkIncluded() {
 	const key = KeyInclude
 	if c.given.Decides(key) {
 		return
@@ -316,13 +316,13 @@ func (c *checker) outside(origin settings.Origin) {
 		further = c.usable.Context.IncludeDirectories
 	}
 	dir := filepath.Join(home, c.given.Layout.Dir)
-	real := paths.RealAsFarAsThere(dir)
-	for _, folder := range slices.Concat([]string{c.given.Target}, further, c.usable.Tools.Sandbox.AllowedPaths) {
-		below, err := filepath.Rel(paths.RealAsFarAsThere(folder), real)
+	real := paths.ResolveExisting(dir)
+	for _, directory := range slices.Concat([]string{c.given.Target}, further, c.usable.Tools.Sandbox.AllowedPaths) {
+		below, err := filepath.Rel(paths.ResolveExisting(directory), real)
 		if err == nil && filepath.IsLocal(below) {
 			c.tell(fault.Problem{
 				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower directory.",
-				Message: fmt.Sprintf("Confined commands can write your settings directory %s, because it is inside %s. Files that they write there apply to later sessions.", dir, folder),
+				Message: fmt.Sprintf("Confined commands can write your settings directory %s, because it is inside %s. Files that they write there apply to later sessions.", dir, directory),
 			}, "tools.sandbox", origin)
 			return
 		}

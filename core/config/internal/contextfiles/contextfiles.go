@@ -68,8 +68,8 @@ func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instr
 	seen := func(key string) bool {
 		return known(key) || slices.ContainsFunc(found, func(d instructions.Document) bool { return d.Key == key })
 	}
-	add := func(top, folder string) error {
-		docs, err := f.in(ctx, top, folder, seen)
+	add := func(top, dir string) error {
+		docs, err := f.in(ctx, top, dir, seen)
 		found = append(found, docs...)
 		return err
 	}
@@ -88,20 +88,20 @@ func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instr
 	if f.Untrusted {
 		return found, nil
 	}
-	for _, folder := range f.Workspace.Directories() {
-		if paths.Same(folder, f.UserDir) {
+	for _, dir := range f.Workspace.Directories() {
+		if paths.Same(dir, f.UserDir) {
 			continue
 		}
-		if err := add(f.boundaryOf(folder), folder); err != nil {
+		if err := add(f.boundaryOf(dir), dir); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// in finds the instruction files in the directories from top down to folder,
+// in finds the instruction files in the directories from top down to dir,
 // which lies below top.
-func (f Finder) in(ctx context.Context, top, folder string, known func(key string) bool) ([]instructions.Document, error) {
+func (f Finder) in(ctx context.Context, top, dir string, known func(key string) bool) ([]instructions.Document, error) {
 	ws, err := workspace.Open(top)
 	if err != nil {
 		return nil, nil // it does not exist
@@ -114,7 +114,7 @@ func (f Finder) in(ctx context.Context, top, folder string, known func(key strin
 		}
 		return f.MayShow(p.String())
 	}
-	p, err := ws.Resolve(filepath.Join(folder, f.ContextFile))
+	p, err := ws.Resolve(filepath.Join(dir, f.ContextFile))
 	if err != nil {
 		return nil, nil
 	}
@@ -124,18 +124,18 @@ func (f Finder) in(ctx context.Context, top, folder string, known func(key strin
 // boundaryOf returns the nearest directory, from the given one upwards, that
 // contains a mark, or else the directory itself. Directories and marks of another
 // owner are ignored, as by git.
-func (f Finder) boundaryOf(folder string) string {
+func (f Finder) boundaryOf(dir string) string {
 	marks := f.Boundary
 	if marks == nil {
 		marks = []string{".git"}
 	}
-	own, err := os.Stat(folder)
+	own, err := os.Stat(dir)
 	if err != nil {
-		return folder
+		return dir
 	}
-	for at := folder; ; at = filepath.Dir(at) {
+	for at := dir; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err != nil || !sameOwner(own, info) {
-			return folder
+			return dir
 		}
 		for _, mark := range marks {
 			if info, err := os.Lstat(filepath.Join(at, mark)); err == nil && sameOwner(own, info) {
@@ -143,7 +143,7 @@ func (f Finder) boundaryOf(folder string) string {
 			}
 		}
 		if filepath.Dir(at) == at || paths.Same(at, f.Home) {
-			return folder
+			return dir
 		}
 	}
 }
@@ -180,9 +180,9 @@ func (f Finder) Paths() []string {
 	if f.Untrusted {
 		return paths
 	}
-	for _, folder := range f.Workspace.Directories() {
-		top := f.boundaryOf(folder)
-		for at := folder; ; at = filepath.Dir(at) {
+	for _, directory := range f.Workspace.Directories() {
+		top := f.boundaryOf(directory)
+		for at := directory; ; at = filepath.Dir(at) {
 			in(at)
 			if at == top || filepath.Dir(at) == at {
 				break

@@ -25,7 +25,7 @@ type Options struct {
 	// Plans returns the slash-separated directories below Target in which plans
 	// may always be written, and the directory of the files that record further
 	// plan directories; "": there is none.
-	Plans   func() (folders []string, kept string)
+	Plans   func() (dirs []string, kept string)
 	Secrets func(values ...string) // receives sensitive values before they are used; nil: not called
 	Logger  *slog.Logger
 }

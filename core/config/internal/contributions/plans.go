@@ -31,7 +31,7 @@ func (b *bringing) plans(e extensions.Extension) {
 	own, kept := b.o.Plans()
 	why, remedy := extensionstore.PlanDirectoryWrong(filepath.ToSlash(dir), own), "Name a directory of its own in plan.directory of its manifest, or one below "+own[0]+"."
 	if why == "" {
-		why = b.planFolder(filepath.Clean(dir), own, kept)
+		why = b.planDir(filepath.Clean(dir), own, kept)
 	}
 	if why != "" {
 		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
@@ -41,17 +41,17 @@ func (b *bringing) plans(e extensions.Extension) {
 	b.all.plansDir = filepath.Join(b.o.Target, dir)
 }
 
-// planFolder returns the reason why a directory of the project cannot be reserved
+// planDir returns the reason why a directory of the project cannot be reserved
 // for plans; "": it can. A directory becomes reserved while it is empty, which is
 // recorded, and stays so as long as it contains only Markdown files. A directory
 // below the directories of plans is always reserved.
-func (x *Extensions) planFolder(dir string, plans []string, kept string) string {
+func (x *Extensions) planDir(dir string, plans []string, kept string) string {
 	full := filepath.Join(x.o.Target, dir)
 	if x.PlansDir() == full { // in this session
 		return ""
 	}
 	below := filepath.ToSlash(dir)
-	if slices.ContainsFunc(plans, func(folder string) bool { return below == folder || strings.HasPrefix(below, folder+"/") }) {
+	if slices.ContainsFunc(plans, func(directory string) bool { return below == directory || strings.HasPrefix(below, directory+"/") }) {
 		return ""
 	}
 	entries, err := os.ReadDir(full)
@@ -59,9 +59,9 @@ func (x *Extensions) planFolder(dir string, plans []string, kept string) string 
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "cannot be read as a directory"
 	case len(entries) == 0:
-		keepPlanFolder(kept, below)
+		keepPlanDir(kept, below)
 		return ""
-	case !isPlanFolder(kept, below):
+	case !isPlanDir(kept, below):
 		return "contains other files already"
 	case slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.IsDir() || filepath.Ext(entry.Name()) != ".md" }):
 		return "contains files other than plans"
@@ -69,9 +69,9 @@ func (x *Extensions) planFolder(dir string, plans []string, kept string) string 
 	return ""
 }
 
-// keptPlanFolder returns the file that records a reserved directory; "": there is
+// keptPlanDir returns the file that records a reserved directory; "": there is
 // no place for it.
-func keptPlanFolder(kept, below string) string {
+func keptPlanDir(kept, below string) string {
 	if kept == "" {
 		return ""
 	}
@@ -79,16 +79,16 @@ func keptPlanFolder(kept, below string) string {
 	return filepath.Join(kept, hex.EncodeToString(id[:8]))
 }
 
-// isPlanFolder reports whether a directory is recorded as reserved for plans.
-func isPlanFolder(kept, below string) bool {
-	_, err := os.Stat(keptPlanFolder(kept, below))
+// isPlanDir reports whether a directory is recorded as reserved for plans.
+func isPlanDir(kept, below string) bool {
+	_, err := os.Stat(keptPlanDir(kept, below))
 	return err == nil
 }
 
-// keepPlanFolder records a directory as reserved for plans. If that fails, it is
+// keepPlanDir records a directory as reserved for plans. If that fails, it is
 // reserved in this session only.
-func keepPlanFolder(kept, below string) {
-	file := keptPlanFolder(kept, below)
+func keepPlanDir(kept, below string) {
+	file := keptPlanDir(kept, below)
 	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
 	}

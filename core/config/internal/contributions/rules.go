@@ -68,7 +68,7 @@ func RulesIn(ctx context.Context, dir, extension string) (files []rulefile.File,
 
 // insteadOfRules returns the rules that replace invalid ones of an extension:
 // they require approval of the tools of its own servers, and of nothing else.
-func (s *Set) insteadOfRules(f Folder) []policy.Rule {
+func (s *Set) insteadOfRules(f Dir) []policy.Rule {
 	var all []policy.Rule
 	for _, server := range s.Servers {
 		if s.serversOf[server.Name] == f.Extension && mcp.CheckServerName(server.Name) == nil {

@@ -20,10 +20,10 @@ import (
 // Set contains the contributions of the active extensions. The zero value is
 // empty. It is immutable and replaced as a whole.
 type Set struct {
-	Hooks    []File   // hooks/hooks.json, with the names of variables
-	Skills   []Folder // directories that contain skills
-	Commands []Folder // directories of TOML files
-	policies []Folder // directories of rules
+	Hooks    []File // hooks/hooks.json, with the names of variables
+	Skills   []Dir  // directories that contain skills
+	Commands []Dir  // directories of TOML files
+	policies []Dir  // directories of rules
 	Agents   []subagent.Dir
 	Context  []File                     // instruction files; Data is not set
 	Exclude  []string                   // excluded tools
@@ -34,8 +34,8 @@ type Set struct {
 	plansDir  string // directory of plans; "": not set
 }
 
-// Folder is a directory of an extension.
-type Folder struct {
+// Dir is a directory of an extension.
+type Dir struct {
 	Path      string // absolute
 	Extension string // its name
 	ID        string
@@ -45,8 +45,8 @@ type Folder struct {
 
 // File is a file of an extension.
 type File struct {
-	Folder // Path is the file's
-	Data   []byte
+	Dir  // Path is the file's
+	Data []byte
 }
 
 // bringing collects the contributions of extensions.
@@ -76,12 +76,12 @@ func (x *Extensions) bring(found []extensions.Extension) (*Set, []fault.Problem)
 
 // extension adds the contributions of one extension.
 func (b *bringing) extension(e extensions.Extension) {
-	folder := func(path string) Folder {
-		return Folder{Path: path, Extension: e.Name, ID: e.ID, Variables: extensionstore.VariablesOf(e, b.o.Target), Env: e.Env()}
+	dir := func(path string) Dir {
+		return Dir{Path: path, Extension: e.Name, ID: e.ID, Variables: extensionstore.VariablesOf(e, b.o.Target), Env: e.Env()}
 	}
-	add := func(to *[]Folder, path string) {
+	add := func(to *[]Dir, path string) {
 		if path != "" {
-			*to = append(*to, folder(path))
+			*to = append(*to, dir(path))
 		}
 	}
 	add(&b.all.Skills, e.SkillsDir)
@@ -93,13 +93,13 @@ func (b *bringing) extension(e extensions.Extension) {
 		})
 	}
 	for _, path := range e.ContextFiles {
-		b.all.Context = append(b.all.Context, File{Folder: folder(path)})
+		b.all.Context = append(b.all.Context, File{Dir: dir(path)})
 	}
 	data, err := extensionstore.UnfilledHooks(e)
 	if err != nil {
 		b.problems = append(b.problems, fault.Problem{Path: e.HooksFile, Extension: e.Name, Message: fault.MessageOf(err), Remedy: fault.As(err).Remedy})
 	} else if data != nil {
-		b.all.Hooks = append(b.all.Hooks, File{folder(e.HooksFile), data})
+		b.all.Hooks = append(b.all.Hooks, File{dir(e.HooksFile), data})
 	}
 	for _, tool := range e.ExcludedTools {
 		if err := toolrules.CheckExcluded(tool); err != nil {

@@ -128,7 +128,7 @@ func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 		case <-w.files.Errors: // for example an overflow: events may be lost
 		case e := <-w.files.Events:
 			path := filepath.Clean(e.Name)
-			if !w.wanted[path] && !w.folder(path) || e.Op == fsnotify.Chmod {
+			if !w.wanted[path] && !w.isWatchedDir(path) || e.Op == fsnotify.Chmod {
 				continue
 			}
 			w.follow() // the event may concern a link, or a directory that was replaced
@@ -140,8 +140,8 @@ func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 	}
 }
 
-// folder reports whether a path is the directory of a wanted file.
-func (w *fileWatch) folder(path string) bool {
+// isWatchedDir reports whether a path is the directory of a wanted file.
+func (w *fileWatch) isWatchedDir(path string) bool {
 	for wanted := range w.wanted {
 		if filepath.Dir(wanted) == path {
 			return true

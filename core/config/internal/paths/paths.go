@@ -22,14 +22,14 @@ func Same(a, b string) bool {
 	return err == nil && os.SameFile(infoA, infoB)
 }
 
-// IsFolder reports whether path is a directory.
-func IsFolder(path string) bool {
+// IsDir reports whether path is a directory.
+func IsDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
 // Check returns the reason why a file or directory cannot be used, or nil.
-func Check(path string, folder bool) error {
+func Check(path string, dir bool) error {
 	if path == "" {
 		return errors.New("the path is empty")
 	}
@@ -37,19 +37,19 @@ func Check(path string, folder bool) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return e.Err
 	}
-	if err == nil && folder && !info.IsDir() {
+	if err == nil && dir && !info.IsDir() {
 		return errors.New("it is not a directory")
 	}
 	return err
 }
 
-// RealAsFarAsThere returns a path with links resolved in its existing part.
-func RealAsFarAsThere(path string) string {
+// ResolveExisting returns a path with links resolved in its existing part.
+func ResolveExisting(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(RealAsFarAsThere(dir), filepath.Base(path))
+		return filepath.Join(ResolveExisting(dir), filepath.Base(path))
 	}
 	return path
 }

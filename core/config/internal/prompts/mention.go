@@ -76,15 +76,15 @@ type Files struct {
 // Stat tries a relative path in each directory of the workspace, the target
 // first.
 func (f Files) Stat(ctx context.Context, path string) (mention.Found, error) {
-	folders := f.Workspace.Directories()
+	dirs := f.Workspace.Directories()
 	if filepath.IsAbs(path) {
-		folders = folders[:1]
+		dirs = dirs[:1]
 	}
 	var first error
-	for _, folder := range folders {
+	for _, dir := range dirs {
 		full := path
 		if !filepath.IsAbs(path) {
-			full = filepath.Join(folder, path)
+			full = filepath.Join(dir, path)
 		}
 		found, err := f.stat(ctx, full)
 		if err == nil {
@@ -120,8 +120,8 @@ func (f Files) stat(ctx context.Context, path string) (mention.Found, error) {
 func (f Files) Search(ctx context.Context, text string, most int) ([]string, error) {
 	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(filepath.ToSlash(text))
 	var paths []string
-	for _, folder := range f.Workspace.Directories() {
-		dir, err := f.Workspace.Resolve(folder)
+	for _, directory := range f.Workspace.Directories() {
+		dir, err := f.Workspace.Resolve(directory)
 		if err != nil {
 			return nil, err
 		}

@@ -66,8 +66,8 @@ func Declared(r *tools.Registry) []string {
 }
 
 // inRepository reports whether a directory lies in a git repository.
-func inRepository(folder string) bool {
-	for at := folder; ; at = filepath.Dir(at) {
+func inRepository(dir string) bool {
+	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return true
 		}

@@ -25,10 +25,10 @@ import (
 // Names of policy files and directories, below the user's and the project's
 // settings directory.
 const (
-	File          = "policies.toml"
-	Folder        = "policies"
-	saved         = "auto-saved.toml"
-	checkerFolder = "checkers" // the user's only: programs that are safety checkers
+	File       = "policies.toml"
+	DirName    = "policies"
+	saved      = "auto-saved.toml"
+	checkerDir = "checkers" // the user's only: programs that are safety checkers
 )
 
 // Workspace provides the directories against which rules are evaluated.
@@ -86,13 +86,13 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 	if o.UserDir == "" {
 		o.Logger.Warn("no home directory, so there is no user policy")
 	} else {
-		r.SaveTo = filepath.Join(o.UserDir, Folder, saved)
+		r.SaveTo = filepath.Join(o.UserDir, DirName, saved)
 	}
 	load := func(of rulefile.Options, from ...string) {
 		files, problems := rulefile.Load(ctx, from, of)
 		r.files, r.problems = append(r.files, files...), append(r.problems, problems...)
 	}
-	admin := filepath.Join(o.AdminDir, Folder)
+	admin := filepath.Join(o.AdminDir, DirName)
 	if problem := rulefile.CheckAdmin(admin); problem != nil {
 		r.problems = append(r.problems, *problem)
 	} else {
@@ -105,11 +105,11 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 			load(rulefile.Options{Tier: policy.TierUser}, r.SaveTo)
 		}
 	case o.UserDir != "":
-		load(rulefile.Options{Tier: policy.TierUser}, filepath.Join(o.UserDir, File), filepath.Join(o.UserDir, Folder))
+		load(rulefile.Options{Tier: policy.TierUser}, filepath.Join(o.UserDir, File), filepath.Join(o.UserDir, DirName))
 	}
 	if !paths.Same(o.ProjectDir, o.UserDir) {
 		load(rulefile.Options{Tier: policy.TierWorkspace, TightenOnly: !o.Trusted},
-			filepath.Join(o.ProjectDir, File), filepath.Join(o.ProjectDir, Folder))
+			filepath.Join(o.ProjectDir, File), filepath.Join(o.ProjectDir, DirName))
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fault.WasCancelled("config.Initialize", err)
@@ -124,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 		return nil, err
 	}
 	programs := checkerPrograms(o.UserDir)
-	r.problems = append(r.problems, missingPrograms(e.Checkers, programs, filepath.Join(o.UserDir, checkerFolder))...)
+	r.problems = append(r.problems, missingPrograms(e.Checkers, programs, filepath.Join(o.UserDir, checkerDir))...)
 	r.Checks = checker.New(checker.Options{
 		Dir: o.Workspace.Target(), Roots: r.Roots(), Programs: programs, RealPath: RealPath, Logger: o.Logger,
 	})
@@ -146,7 +146,7 @@ func (r *Rules) Apply(ctx context.Context, brought *contributions.Set, servers [
 	}
 	if r.SaveTo != "" {
 		userDir := filepath.Dir(filepath.Dir(r.SaveTo))
-		next.Problems = append(next.Problems, missingPrograms(next.Checkers, checkerPrograms(userDir), filepath.Join(userDir, checkerFolder))...)
+		next.Problems = append(next.Problems, missingPrograms(next.Checkers, checkerPrograms(userDir), filepath.Join(userDir, checkerDir))...)
 	}
 	before := r.brought.Load()
 	if err := r.Change(policy.Change{Remove: before.Rules, RemoveCheckers: before.Checkers, Add: next.Rules, AddCheckers: next.Checkers, Servers: servers}); err != nil {
@@ -173,9 +173,9 @@ func (r *Rules) Problems() []fault.Problem {
 func (r *Rules) Roots() []string { return *r.roots.Load() }
 
 // Added updates the directories of the workspace after the given one was added.
-func (r *Rules) Added(folder string) {
+func (r *Rules) Added(dir string) {
 	r.setRoots()
-	r.repos.Add(folder)
+	r.repos.Add(dir)
 }
 
 // setRoots updates the directories of the workspace.
@@ -315,14 +315,14 @@ func uncovered(rules []policy.Rule) []fault.Problem {
 
 // missingPrograms reports safety checkers whose program is missing: the calls
 // that require them are denied.
-func missingPrograms(checkers []policy.Checker, programs map[string]string, folder string) []fault.Problem {
+func missingPrograms(checkers []policy.Checker, programs map[string]string, dir string) []fault.Problem {
 	var missing []fault.Problem
 	for _, ch := range checkers {
 		if _, found := programs[ch.Name]; ch.External && !found {
 			missing = append(missing, fault.Problem{
 				Path: ch.Source, Line: ch.Line, Key: "checker.name", Kind: rulefile.KindSchema, Severity: rulefile.Error,
 				Message: fmt.Sprintf("The program %.80q of this safety checker does not exist; each call that it would check is denied.", ch.Name),
-				Remedy:  "Put the program into " + folder + ", or correct the name.",
+				Remedy:  "Put the program into " + dir + ", or correct the name.",
 			})
 		}
 	}
@@ -335,7 +335,7 @@ func checkerPrograms(userDir string) map[string]string {
 	if userDir == "" {
 		return nil
 	}
-	dir := filepath.Join(userDir, checkerFolder)
+	dir := filepath.Join(userDir, checkerDir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil

@@ -57,7 +57,7 @@ const markdown = "text/markdown"
 
 // nameOf returns a path for display, relative inside of the directory.
 func (s *served) nameOf(path string) string {
-	if rel, err := filepath.Rel(s.session.Folder, path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(s.session.Dir, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return path

@@ -36,7 +36,7 @@ type Session struct {
 	Scheduler *scheduler.Scheduler
 	State     *filestate.Service
 	Tracker   *tracker.FileTracker
-	Folder    string                              // the target
+	Dir       string                              // the target
 	CoreTools func() []string                     // the selected built-in tools; nil: no selection
 	Changes   *Changes                            // of its tools
 	Files     func() (contextfiles.Finder, error) // returns the current finder of instruction files

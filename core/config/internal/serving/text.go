@@ -175,9 +175,9 @@ func (t *questionText) cut(s string, most int, mark string) string {
 
 // instructions returns the instructions for clients on using the tools.
 func (s *served) instructions() string {
-	folder := s.session.Folder
+	dir := s.session.Dir
 	text := fmt.Sprintf("These tools work on the files in the directory %q, %s; relative paths start there. ",
-		escape.ClipBytes(filepath.Base(folder), 100), escape.ClipBytes(fmt.Sprintf("%q", folder), 1_000))
+		escape.ClipBytes(filepath.Base(dir), 100), escape.ClipBytes(fmt.Sprintf("%q", dir), 1_000))
 	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
 		text += "Read a file with read_file before you change it: the result has the content with a version and a sha256. " +
 			"Pass that sha256 as base_content_sha256 to safe_patch, or to write_file to replace the whole file. " +

@@ -148,12 +148,12 @@ func (l *loader) load(extensions []contributions.File) {
 		l.add(masked(layer)(hookrun.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
 	}
 	if o.UserDir != "" {
-		l.folder(hooks.SourceUser, o.UserDir)
+		l.addDir(hooks.SourceUser, o.UserDir)
 	}
 	if dir := filepath.Join(o.Workspace.Target(), o.Layout.Dir); !paths.Same(dir, o.UserDir) {
-		l.folder(hooks.SourceProject, dir)
+		l.addDir(hooks.SourceProject, dir)
 	}
-	l.folder(hooks.SourceSystem, o.Layout.SystemDir)
+	l.addDir(hooks.SourceSystem, o.Layout.SystemDir)
 	for _, f := range extensions {
 		from := l.origin(hooks.SourceExtension, f.Path)
 		from.Extension, from.Variables = f.Extension, maps.Clone(l.variables)
@@ -167,8 +167,8 @@ func (l *loader) add(found []hooks.Hook, problems []fault.Problem) {
 	l.hooks, l.problems = append(l.hooks, found...), append(l.problems, problems...)
 }
 
-// folder reads the files of a settings directory.
-func (l *loader) folder(s hooks.Source, dir string) {
+// addDir reads the files of a settings directory.
+func (l *loader) addDir(s hooks.Source, dir string) {
 	for _, name := range []string{hooksFile, hooksJSON} {
 		l.add(hookrun.ReadFile(l.origin(s, filepath.Join(dir, name))))
 	}

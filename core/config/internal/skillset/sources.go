@@ -14,7 +14,7 @@ import (
 // Names of directories of skills: below the user's and the project's settings
 // directory, and below the directory shared by several programs.
 const (
-	skillsFolder = "skills"
+	skillsDir    = "skills"
 	agentsShared = ".agents"
 )
 
@@ -23,12 +23,12 @@ type Sources struct {
 	Disabled    bool     // no skills
 	Off         []string // names of initially disabled skills
 	Definitions []skills.Skill
-	Dirs        []skills.Dir           // the embedder's
-	Extensions  []contributions.Folder // of extensions
-	Home        string                 // "": there is none
-	Target      string                 // the project's directory
-	Dir         string                 // base name of settings directories
-	Trusted     bool                   // the project's own skills are loaded
+	Dirs        []skills.Dir        // the embedder's
+	Extensions  []contributions.Dir // of extensions
+	Home        string              // "": there is none
+	Target      string              // the project's directory
+	Dir         string              // base name of settings directories
+	Trusted     bool                // the project's own skills are loaded
 	Logger      *slog.Logger
 }
 
@@ -49,7 +49,7 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 		own.Scope = skills.ScopeBuiltIn
 		given = append(given, own)
 	}
-	if err := m.Discover(ctx, given, s.folders()); err != nil {
+	if err := m.Discover(ctx, given, s.dirs()); err != nil {
 		return err
 	}
 	for _, problem := range m.Problems() {
@@ -58,31 +58,31 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 	return nil
 }
 
-// folders returns the directories that may contain skills, including the
+// dirs returns the directories that may contain skills, including the
 // project's if it is trusted.
-func (s Sources) folders() []skills.Dir {
-	folders := slices.Clone(s.Dirs)
+func (s Sources) dirs() []skills.Dir {
+	dirs := slices.Clone(s.Dirs)
 	for _, f := range s.Extensions {
-		folders = append(folders, skills.Dir{
+		dirs = append(dirs, skills.Dir{
 			Path: f.Path, Scope: skills.ScopeExtension, Extension: f.Extension, Within: f.Variables["extensionPath"], Expand: contributions.Expand(f.Variables),
 		})
 	}
 	var users []string
 	if s.Home != "" {
-		users = []string{filepath.Join(s.Home, s.Dir, skillsFolder), filepath.Join(s.Home, agentsShared, skillsFolder)}
+		users = []string{filepath.Join(s.Home, s.Dir, skillsDir), filepath.Join(s.Home, agentsShared, skillsDir)}
 	}
 	for _, path := range users {
-		folders = append(folders, skills.Dir{Path: path, Scope: skills.ScopeUser})
+		dirs = append(dirs, skills.Dir{Path: path, Scope: skills.ScopeUser})
 	}
 	if !s.Trusted {
-		return folders
+		return dirs
 	}
 	for _, f := range OfProject(s.Target, s.Dir) {
 		if !slices.ContainsFunc(users, func(user string) bool { return paths.Same(f.Path, user) }) {
-			folders = append(folders, f)
+			dirs = append(dirs, f)
 		}
 	}
-	return folders
+	return dirs
 }
 
 // OfProject returns the directories of skills of a project whose settings
@@ -90,7 +90,7 @@ func (s Sources) folders() []skills.Dir {
 func OfProject(target, dir string) []skills.Dir {
 	var all []skills.Dir
 	for _, below := range []string{dir, agentsShared} {
-		all = append(all, skills.Dir{Path: filepath.Join(target, below, skillsFolder), Scope: skills.ScopeWorkspace, Within: target})
+		all = append(all, skills.Dir{Path: filepath.Join(target, below, skillsDir), Scope: skills.ScopeWorkspace, Within: target})
 	}
 	return all
 }

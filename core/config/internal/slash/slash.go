@@ -23,9 +23,9 @@ import (
 // from outside.
 const maxDescription = 200
 
-// Folder is the name of the directory of commands, below the user's and the
+// DirName is the name of the directory of commands, below the user's and the
 // project's settings directory.
-const Folder = "commands"
+const DirName = "commands"
 
 // Options are the sources of commands.
 type Options struct {
@@ -37,7 +37,7 @@ type Options struct {
 	UserDir    string // the user's settings directory; "": there is none
 	ProjectDir string // the project's
 	Trusted    bool   // the project's own commands are loaded
-	Extensions []contributions.Folder
+	Extensions []contributions.Dir
 	Files      mention.Files                                                // that commands of files name
 	Tools      mention.Tools                                                // read the files
 	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commandfile.Options]
@@ -46,35 +46,35 @@ type Options struct {
 // Load returns the commands of extra, in their order, then those of the options.
 func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.Set, []fault.Problem, error) {
 	loaders := append(slices.Clone(extra), promptCommands{o.Servers}, skillCommands{o.Skills, o.Activate, o.Lines}, agentCommands{o.Registry})
-	folders, problems := o.folders()
+	dirs, problems := o.dirs()
 	set, more, err := commands.Assemble(ctx, append(loaders, commandfile.New(commandfile.Options{
-		Dirs: folders, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
+		Dirs: dirs, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
 	}))...)
 	return set, append(problems, more...), err
 }
 
-// folders returns the directories of commands, in the order of their precedence.
-func (o Options) folders() (folders []commandfile.Dir, problems []fault.Problem) {
+// dirs returns the directories of commands, in the order of their precedence.
+func (o Options) dirs() (dirs []commandfile.Dir, problems []fault.Problem) {
 	if o.UserDir != "" {
-		folders = append(folders, commandfile.Dir{Path: filepath.Join(o.UserDir, Folder)})
+		dirs = append(dirs, commandfile.Dir{Path: filepath.Join(o.UserDir, DirName)})
 	}
 	if !paths.Same(o.ProjectDir, o.UserDir) {
-		dir := filepath.Join(o.ProjectDir, Folder)
+		dir := filepath.Join(o.ProjectDir, DirName)
 		switch {
 		case o.Trusted:
-			folders = append(folders, commandfile.Dir{Path: dir})
-		case paths.IsFolder(dir):
+			dirs = append(dirs, commandfile.Dir{Path: dir})
+		case paths.IsDir(dir):
 			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
 				Message: "The project's own commands are not available, because its directory is not trusted.", Remedy: "Check them, then trust the directory with fettle trust."})
 		}
 	}
-	brought := slices.SortedStableFunc(slices.Values(o.Extensions), func(a, b contributions.Folder) int {
+	brought := slices.SortedStableFunc(slices.Values(o.Extensions), func(a, b contributions.Dir) int {
 		return strings.Compare(a.Extension, b.Extension)
 	})
 	for _, f := range brought {
-		folders = append(folders, commandfile.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
+		dirs = append(dirs, commandfile.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
 	}
-	return folders, problems
+	return dirs, problems
 }
 
 // templateFiles reads the files named in prompts of commands.
