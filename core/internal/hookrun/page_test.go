@@ -16,27 +16,22 @@ import (
 func TestPage(t *testing.T) {
 	page, err := fs.ReadFile(docs.Files(), "hooks.md")
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(page), "| event | exit code | effect |\n")
+	_, section, found := strings.Cut(string(page), "| event | 0 | 2 | 1, 3 and others |\n|---|---|---|---|\n")
 	require.True(t, found)
-	rows := map[hooks.Event]map[int]string{}
+	rows := map[hooks.Event]map[int]string{} // effects by exit code
 	for line := range strings.Lines(section) {
 		cells := strings.Split(line, "|")
-		if len(cells) != 5 {
+		if len(cells) != 6 {
 			break
 		}
-		code, ok := map[string]int{"0": 0, "1": 1, "2": 2, "3 and others": 3}[strings.TrimSpace(cells[2])]
-		if !ok {
-			continue
+		for i := range cells {
+			cells[i] = strings.Trim(cells[i], " `")
 		}
-		e := hooks.Event(strings.Trim(cells[1], " `"))
-		if rows[e] == nil {
-			rows[e] = map[int]string{}
-		}
-		rows[e][code] = strings.TrimSpace(cells[3])
+		rows[hooks.Event(cells[1])] = map[int]string{0: cells[2], 2: cells[3], 1: cells[4], 3: cells[4]}
 	}
 	require.Len(t, rows, len(hooks.Events()))
 	for _, e := range hooks.Events() {
-		require.Len(t, rows[e], 4, e)
+		require.NotEmpty(t, rows[e], e)
 		for code, effect := range rows[e] {
 			got := fire(t, e, outcome(code, "", "why"))
 			require.Equal(t, len(Warnings(&got)) > 0, strings.HasSuffix(effect, ", with a warning"), "%s %d: %v", e, code, Warnings(&got))
