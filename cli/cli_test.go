@@ -290,6 +290,10 @@ func TestOnlyCallsRecover(t *testing.T) {
 	}
 }
 
+func (f *fakeSession) Subject(context.Context, scheduler.Request, scheduler.Situation) (policy.Call, error) {
+	return policy.Call{}, nil
+}
+
 func (f *fakeSession) Explain(_ context.Context, r scheduler.Request, _ scheduler.Situation) (policy.Decision, error) {
 	if r.Tool == "error" {
 		return policy.Decision{}, fault.New(fault.InvalidToolParams, "test", "No.", "")

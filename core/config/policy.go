@@ -168,6 +168,28 @@ func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
 	return sh.rules.Decide(call), nil
 }
 
+// Suggest returns rules that would have answered questions about recorded calls; see
+// [policy.Engine.Suggest]. For the facts of a call see [scheduler.Scheduler.Subject].
+func (x PolicyService) Suggest(observed []policy.Observed, least int) ([]policy.Suggestion, error) {
+	sh, err := x.c.services("Policy.Suggest")
+	if err != nil {
+		return nil, err
+	}
+	return sh.rules.Suggest(observed, least)
+}
+
+// SaveSuggestions adds suggested rules with their tests to the user's file of saved
+// approvals, whose path it returns, and puts them in force. The error has code
+// approval_not_remembered if the settings or a missing home directory prevent it,
+// and otherwise those of [rulefile.Append].
+func (x PolicyService) SaveSuggestions(ctx context.Context, suggested []policy.Suggestion) (path string, err error) {
+	sh, err := x.c.services("Policy.SaveSuggestions")
+	if err != nil {
+		return "", err
+	}
+	return sh.rules.SaveTo, sh.rules.SaveSuggestions(ctx, suggested)
+}
+
 // Files returns the policy files that were read, with their rules and
 // tests.
 func (x PolicyService) Files() ([]rulefile.File, error) {

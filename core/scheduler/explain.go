@@ -21,15 +21,34 @@ type Situation struct {
 //
 // Arguments that the tool would reject are decided on unchanged, as long as they are a JSON object. The tool need not be
 // registered: an unknown tool counts as kind other, and the reason reports that.
-func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decision policy.Decision, err error) {
+func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (policy.Decision, error) {
+	c, err := s.explain(ctx, r, in)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	return c.decision, nil
+}
+
+// Subject returns the call about which Explain would request a decision, with the facts of the current situation. The
+// errors are those of Explain.
+func (s *Scheduler) Subject(ctx context.Context, r Request, in Situation) (policy.Call, error) {
+	c, err := s.explain(ctx, r, in)
+	if err != nil {
+		return policy.Call{}, err
+	}
+	return c.subject, nil
+}
+
+// explain decides about a call without running it.
+func (s *Scheduler) explain(ctx context.Context, r Request, in Situation) (c *call, err error) {
 	if len(r.Args) == 0 {
 		r.Args = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(r.Args, new(map[string]json.RawMessage)); err != nil {
-		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "scheduler.explain",
+		return nil, fault.Wrap(fault.InvalidToolParams, "scheduler.explain",
 			"The arguments of "+r.Tool+" are not a JSON object.", "Pass an object, such as {\"key\": \"value\"}.", err)
 	}
-	c := &call{batch: s.newBatch([]Request{r}), request: r, name: r.Tool}
+	c = &call{batch: s.newBatch([]Request{r}), request: r, name: r.Tool}
 	err = tools.Protect(r.Tool, "explain", func() error {
 		if err := c.situate(in); err != nil {
 			return err
@@ -44,9 +63,9 @@ func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decis
 		err = fault.Wrap(fault.Cancelled, "scheduler.explain", "The decision about "+r.Tool+" was cancelled.", "", context.Cause(ctx))
 	}
 	if err != nil {
-		return policy.Decision{}, err
+		return nil, err
 	}
-	return c.decision, nil
+	return c, nil
 }
 
 // situate builds the subject of a call that is not run.

@@ -1,4 +1,4 @@
-// Package policy implements the commands that explain, list and test policy rules.
+// Package policy implements the commands that explain, list, test and suggest policy rules.
 package policy
 
 import (
@@ -18,13 +18,13 @@ import (
 func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Explain, list and test the rules for tool calls",
+		Short: "Explain, list, test and suggest the rules for tool calls",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(policyCheckCommand(p, g), policyListCommand(p, g), policyTestCommand(p, g))
+	cmd.AddCommand(policyCheckCommand(p, g), policyListCommand(p, g), policyTestCommand(p, g), policySuggestCommand(p, g))
 	return cmd
 }
 

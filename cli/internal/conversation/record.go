@@ -143,11 +143,11 @@ func (r *Record) Close(ctx context.Context) {
 
 // retentionOf converts the settings to the type of the store.
 func retentionOf(s settings.SessionRetention) transcript.Retention {
-	return transcript.Retention{MaxAge: ageOf(s.MaxAge), MaxCount: s.MaxCount, MinAge: ageOf(s.MinRetention)}
+	return transcript.Retention{MaxAge: AgeOf(s.MaxAge), MaxCount: s.MaxCount, MinAge: AgeOf(s.MinRetention)}
 }
 
-// ageOf parses an age of the settings, such as 30d; "" is 0.
-func ageOf(text string) time.Duration {
+// AgeOf parses an age of the settings, such as 30d; "" is 0.
+func AgeOf(text string) time.Duration {
 	if text == "" {
 		return 0
 	}

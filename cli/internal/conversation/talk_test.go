@@ -14,7 +14,7 @@ func TestAgeOf(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "5h": 5 * time.Hour, "30d": 30 * day, "2w": 14 * day, "1m": 30 * day, "99999999999m": longestAge, "99999999999999999999d": 0,
 	} {
-		require.Equal(t, want, ageOf(text), text)
+		require.Equal(t, want, AgeOf(text), text)
 	}
 	require.Equal(t, 7, retentionOf(settings.SessionRetention{MaxCount: 7}).MaxCount)
 }

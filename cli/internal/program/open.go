@@ -123,6 +123,10 @@ func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in sch
 	return s.scheduler.Explain(ctx, r, in)
 }
 
+func (s *configSession) Subject(ctx context.Context, r scheduler.Request, in scheduler.Situation) (policy.Call, error) {
+	return s.scheduler.Subject(ctx, r, in)
+}
+
 func (s *configSession) Decide(c policy.Call) policy.Decision {
 	d, err := s.config.Policy().Decide(c)
 	if err != nil { // the session is closed

@@ -32,6 +32,8 @@ type Session interface {
 
 	// Explain returns the decision of the policy about a call, without running it.
 	Explain(context.Context, scheduler.Request, scheduler.Situation) (policy.Decision, error)
+	// Subject returns the call about which Explain would decide.
+	Subject(context.Context, scheduler.Request, scheduler.Situation) (policy.Call, error)
 	Decide(policy.Call) policy.Decision // for a call in this session's directory
 	PolicyRules() []policy.Rule         // in effective order
 	PolicyFiles() []rulefile.File

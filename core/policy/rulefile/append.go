@@ -25,7 +25,8 @@ func isSavedApproval(path string, rule policy.Rule) bool {
 // Append adds rules to the policy file of saved approvals. It creates the file (mode
 // 0600) and its directory (0700) if they are missing, and preserves every existing byte,
 // including comments. If a rule for the same calls exists, its modes and redirections
-// are widened instead of adding a second rule.
+// are widened instead of adding a second rule. The tests are added after the rules,
+// unless the file has them.
 //
 // The file is replaced atomically and flushed, and only if the new text parses to the
 // intended rules. A link is followed. Concurrent calls, also of other processes, wait
@@ -37,7 +38,7 @@ func isSavedApproval(path string, rule policy.Rule) bool {
 //
 // The error has code cancelled, invalid_config for a rule that cannot be written to a
 // file, or file_write_failure; the file is then unchanged.
-func Append(ctx context.Context, path string, rules []policy.Rule) (backup string, err error) {
+func Append(ctx context.Context, path string, rules []policy.Rule, tests ...Test) (backup string, err error) {
 	for _, rule := range rules {
 		if err := rule.Validate(); err != nil {
 			return "", err
@@ -58,6 +59,11 @@ func Append(ctx context.Context, path string, rules []policy.Rule) (backup strin
 		}
 		for _, rule := range rules {
 			if text, refused = merge(path, text, rule); refused != nil {
+				return nil, refused
+			}
+		}
+		for _, test := range tests {
+			if text, refused = mergeTest(path, text, test); refused != nil {
 				return nil, refused
 			}
 		}

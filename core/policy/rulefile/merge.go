@@ -2,6 +2,7 @@ package rulefile
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -36,6 +37,37 @@ func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
 		return nil, cannotAdd(path, fmt.Errorf("the text to write does not parse as the rule `%s`", rule))
 	}
 	return out, nil
+}
+
+// mergeTest returns data with a test added, unless it has the test. All other bytes
+// are preserved.
+func mergeTest(path string, data []byte, test Test) ([]byte, error) {
+	same := func(other Test) bool {
+		a, b := other.Call, test.Call
+		return a.Tool == b.Tool && a.Server == b.Server && a.Mode.String() == b.Mode.String() && a.Subagent == b.Subagent && a.Confined == b.Confined &&
+			equalJSON(a.Params, b.Params) && other.Expect == test.Expect
+	}
+	before, _ := Parse(path, data, Options{Tier: policy.TierUser})
+	if slices.ContainsFunc(before.Tests, same) {
+		return data, nil
+	}
+	text, err := renderTest(test, lineEnding(data))
+	if err != nil {
+		return nil, cannotAdd(path, err)
+	}
+	out := slices.Concat(data, gap(data), []byte(text))
+	after, _ := Parse(path, out, Options{Tier: policy.TierUser})
+	if n := len(before.Tests); !equalRules(after.Rules, before.Rules) || len(after.Tests) != n+1 || !same(after.Tests[n]) ||
+		len(after.Checkers) != len(before.Checkers) || len(after.StandIns) != len(before.StandIns) {
+		return nil, cannotAdd(path, fmt.Errorf("the text to write does not parse as the test of %s", test.Call.Tool))
+	}
+	return out, nil
+}
+
+// equalJSON reports whether two JSON texts have the same value.
+func equalJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // asRead returns a rule as Parse will return it.

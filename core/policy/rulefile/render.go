@@ -1,7 +1,10 @@
 package rulefile
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,6 +48,79 @@ func render(rule policy.Rule, eol string) string {
 		add("modes", tomlModes(rule.Modes))
 	}
 	return strings.Join(lines, eol) + eol
+}
+
+// renderTest returns a test as a [[test]] block of TOML with the line ending eol. The
+// error is that of arguments without a form in TOML.
+func renderTest(test Test, eol string) (string, error) {
+	lines := []string{"[[test]]"}
+	add := func(key, value string) { lines = append(lines, key+" = "+value) }
+	c := test.Call
+	var args map[string]any
+	if err := json.Unmarshal(c.Params, &args); err != nil {
+		return "", err
+	}
+	command, isLine := args["command"].(string)
+	switch {
+	case c.Server != "":
+		add("toolName", tomlString(c.ServerTool))
+		add("mcpName", tomlString(c.Server))
+	case !onlyShell([]string{c.Tool}) || !isLine || len(args) > 1:
+		isLine = false
+		add("toolName", tomlString(c.Tool))
+	}
+	if c.Server == "" && isLine {
+		add("command", tomlString(command))
+	} else if len(args) > 0 {
+		text, err := tomlValue(args)
+		if err != nil {
+			return "", err
+		}
+		add("args", text)
+	}
+	if c.Subagent != "" {
+		add("subagent", tomlString(c.Subagent))
+	}
+	if c.Confined != "" {
+		add("confined", tomlString(c.Confined))
+	}
+	if c.Mode.String() != policy.ModeDefault.String() {
+		add("approvalMode", tomlString(c.Mode.String()))
+	}
+	add("decision", tomlString(string(test.Expect)))
+	return strings.Join(lines, eol) + eol, nil
+}
+
+// tomlValue returns a value of JSON as TOML on one line.
+func tomlValue(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return tomlString(v), nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			var err error
+			if items[i], err = tomlValue(item); err != nil {
+				return "", err
+			}
+		}
+		return "[" + strings.Join(items, ", ") + "]", nil
+	case map[string]any:
+		var items []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			item, err := tomlValue(v[key])
+			if err != nil {
+				return "", err
+			}
+			items = append(items, tomlString(key)+" = "+item)
+		}
+		return "{ " + strings.Join(items, ", ") + " }", nil
+	}
+	return "", fmt.Errorf("%v has no form in TOML", v)
 }
 
 func tomlModes(modes []policy.ApprovalMode) string {

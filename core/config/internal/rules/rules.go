@@ -199,21 +199,14 @@ func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope,
 		return nil, err
 	}
 	if scope == policy.ScopeSaved {
-		if r.noSaving {
-			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved: security.enablePermanentToolApproval forbids it.",
-				"Approve for this session only.")
-		}
-		if r.SaveTo == "" {
-			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, because there is no home directory.",
-				"Set HOME, or approve for this session only.")
+		if err := r.maySave(); err != nil {
+			return nil, err
 		}
 		for i := range narrowed {
 			narrowed[i].Source = r.SaveTo
 		}
-		if backup, err := rulefile.Append(ctx, r.SaveTo, narrowed); err != nil {
+		if err := r.save(ctx, narrowed, nil); err != nil {
 			return nil, err
-		} else if backup != "" {
-			r.log.Warn("the file of saved approvals could not be read and is written again", slog.String("copy", backup))
 		}
 	}
 	return narrowed, r.Add(narrowed...)
@@ -230,6 +223,58 @@ func (r *Rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 		return nil
 	}
 	return narrowed
+}
+
+// Suggest calls [policy.Engine.Suggest] with the state of the repositories in which
+// the calls would run git.
+func (r *Rules) Suggest(observed []policy.Observed, least int) ([]policy.Suggestion, error) {
+	for i := range observed {
+		r.lookAtRepositories(&observed[i].Call)
+	}
+	return r.Engine.Suggest(observed, least)
+}
+
+// SaveSuggestions adds suggested rules and their tests to the file of saved
+// approvals, and the rules to the session.
+func (r *Rules) SaveSuggestions(ctx context.Context, suggested []policy.Suggestion) error {
+	if err := r.maySave(); err != nil {
+		return err
+	}
+	var rules []policy.Rule
+	var tests []rulefile.Test
+	for _, s := range suggested {
+		s.Rule.Source = r.SaveTo
+		rules = append(rules, s.Rule)
+		for _, c := range s.Tests {
+			tests = append(tests, rulefile.Test{Call: c.Call, Expect: c.Expect})
+		}
+	}
+	if err := r.save(ctx, rules, tests); err != nil {
+		return err
+	}
+	return r.Add(rules...)
+}
+
+// maySave returns an error if approvals cannot be saved.
+func (r *Rules) maySave() error {
+	switch {
+	case r.noSaving:
+		return fault.New(fault.NotRemembered, "config.remember", "The approval was not saved: security.enablePermanentToolApproval forbids it.",
+			"Approve for this session only.")
+	case r.SaveTo == "":
+		return fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, because there is no home directory.",
+			"Set HOME, or approve for this session only.")
+	}
+	return nil
+}
+
+// save adds rules and tests to the file of saved approvals.
+func (r *Rules) save(ctx context.Context, rules []policy.Rule, tests []rulefile.Test) error {
+	backup, err := rulefile.Append(ctx, r.SaveTo, rules, tests...)
+	if err == nil && backup != "" {
+		r.log.Warn("the file of saved approvals could not be read and is written again", slog.String("copy", backup))
+	}
+	return err
 }
 
 // Decide decides about a call, including the state of the repositories in which
