@@ -310,9 +310,25 @@ func allowedBy(r Rule, example Call, part string) []Call {
 	}
 	values := args.object()
 	if about := wellKnown[example.Tool].about; about != "" {
-		return []Call{probe(r, example, map[string]any{about: values[about]}), probe(r, example, values)}
+		return []Call{probe(r, example, map[string]any{about: values[about]})}
+	}
+	if hasNull(values) {
+		return nil // a policy file cannot contain it
 	}
 	return []Call{probe(r, example, values)}
+}
+
+// hasNull reports whether a value of JSON contains null.
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, hasNull)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasNull)
+	}
+	return false
 }
 
 // near returns calls that differ little from one that a rule allows.
