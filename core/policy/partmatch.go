@@ -16,7 +16,7 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 	case r.forced:
 		return maybe, 0
 	case r.own == ownBuiltins:
-		if p.Kind == shell.Builtin && j.stays(p) || p.Wraps && p.Kind == shell.Command && j.brings[i] {
+		if p.Kind == shell.Builtin && !listsVariables(p) && j.stays(p) || p.Wraps && p.Kind == shell.Command && j.brings[i] {
 			return yes, 0
 		}
 		return no, 0
@@ -374,6 +374,8 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 		return v.says, r.remedy()
 	case p.Kind == shell.Unknown:
 		return "The commands that would run are unknown: " + p.Reason + ".", "Write the program and its arguments literally, without expansions that are computed when the line runs" + j.orYolo()
+	case p.Kind == shell.Builtin && listsVariables(p):
+		return "It may print the values of all variables of the environment.", "Name the variable: echo \"$HOME\"."
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace directories, or add the other directory to them."
 	}

@@ -243,3 +243,26 @@ func writesRepository(p *shell.Part) bool {
 	reads := len(words) > 1 && words[0].Text == "stash" && fixed(words[1]) && (words[1].Text == "list" || words[1].Text == "show")
 	return !reads
 }
+
+// listsVariables reports whether a builtin command prints variables with their values.
+func listsVariables(p *shell.Part) bool {
+	if len(p.Words) == 0 {
+		return false
+	}
+	switch p.Words[0].Text {
+	case "set":
+		return len(p.Words) == 1
+	case "export", "readonly", "declare", "typeset", "local":
+		for _, w := range p.Words[1:] {
+			option := w.Option || isOption(w.Text) || strings.HasPrefix(w.Text, "+")
+			if option && (!fixed(w) || strings.Contains(w.Text, "p")) {
+				return true
+			}
+			if !option {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
