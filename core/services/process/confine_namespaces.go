@@ -98,9 +98,11 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 	if tree != nil && !e.read {
 		e.tree = tree
 		rules.Protected = append(rules.Protected, tree.Begin(rules.Writable)...)
-		slices.Sort(rules.Protected)
-		rules.Protected = slices.Compact(rules.Protected)
 	}
+	rules.Protected = slices.DeleteFunc(rules.Protected, func(path string) bool { return !holds(rules.Writable, path) })
+	slices.Sort(rules.Protected)
+	rules.Protected = slices.Compact(rules.Protected)
+	rules.Pinned = c.pinned(rules)
 	rules, err = e.caches(c, cmd, rules)
 	if err == nil {
 		if err = session.Start(cmd, rules); err != nil {
@@ -144,6 +146,29 @@ func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err er
 		return r, err
 	}
 	return r, nil
+}
+
+// pinned returns the directories that a command may not move, because the paths in them would no
+// longer be masked, or protected: the name of some is protected only in a certain directory, such
+// as workflows in .github.
+func (c *Confinement) pinned(r sandbox.Rules) (dirs []string) {
+	isRoot := func(dir string) bool { return slices.Contains(r.Writable, dir) || !holds(r.Writable, dir) }
+	for _, path := range r.Masked {
+		for dir := filepath.Dir(path); !isRoot(dir); dir = filepath.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if c.IsProtected != nil {
+		for _, path := range r.Protected {
+			dir, base := filepath.Split(path)
+			dir = filepath.Clean(dir)
+			if !isRoot(dir) && !c.IsProtected(filepath.Join(filepath.Dir(dir), "-", base)) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }
 
 // caches adds the directory for caches and the Landlock rules, and sets the command's variables.

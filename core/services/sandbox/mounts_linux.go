@@ -74,8 +74,11 @@ func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) err
 	p.call("mount /proc", unix.SYS_MOUNT, p.text("proc"), p.text("/proc"), p.text("proc"),
 		unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
 	if !r.ReadOnly {
+		for _, path := range r.Pinned {
+			p.cover(path, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+		}
 		for _, path := range r.Protected {
-			p.protect(path)
+			p.cover(path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 		}
 	}
 	for _, path := range slices.Concat(r.Masked, reachableSockets(all)) {
@@ -310,11 +313,11 @@ func (p *program) create(path string, mode uintptr) {
 	p.call("create "+path, unix.SYS_MKNODAT, atCWD, p.text(path), unix.S_IFREG|mode, 0).optional(unix.EEXIST)
 }
 
-// protect makes an existing path read-only. It cannot be moved or removed either, because a mount
-// point cannot.
-func (p *program) protect(path string) {
+// cover mounts an existing path over itself, with attributes. It cannot be moved or removed
+// then, because a mount point cannot.
+func (p *program) cover(path string, attributes uint64) {
 	slot := p.slot()
-	p.copyTree(path, slot, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	p.copyTree(path, slot, attributes)
 	p.attach(slot, path)
 	p.call("close "+path, unix.SYS_CLOSE).from(slot)
 }
@@ -361,7 +364,7 @@ func (p *program) copyDevices(stdin *os.File) map[string]int {
 
 func (p *program) copyDevice(path string) int {
 	slot := p.slot()
-	p.copyTree(path, slot, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	p.copyTree(path, slot, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC) // a device stays writable, its mode does not
 	return slot
 }
 

@@ -46,6 +46,7 @@ type Rules struct {
 	Readable  []string // paths that it sees although a parent is hidden; missing ones are skipped
 	Protected []string // existing paths in Writable that it may not change
 	Masked    []string // existing paths whose content it may not read
+	Pinned    []string // existing directories in Writable that it may not move or remove
 	Temp      string   // its temporary directory, which is also mounted at /tmp; required
 	ReadOnly  bool     // it may write only in Temp
 	// Ruleset returns the descriptor of a Landlock ruleset, to which the command's terminals are

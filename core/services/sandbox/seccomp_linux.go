@@ -29,7 +29,8 @@ var missingCalls = [...]uint32{
 // protocol for network interfaces and routes is allowed.
 var families = [...]uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 
-// seccompFilter returns the filter of commands. Programs of another architecture are ended, because
+// seccompFilter returns the filter of commands. A process cannot become a child of this process,
+// which would not be found among those that ended commands have left running. Programs of another architecture are ended, because
 // their system calls have other numbers.
 func seccompFilter() []unix.SockFilter {
 	const (
@@ -67,7 +68,7 @@ func seccompFilter() []unix.SockFilter {
 		filter = append(filter, unix.SockFilter{Code: equal, K: call, Jf: 1}, fail(uint32(unix.EPERM)))
 	}
 	for _, call := range []struct{ number, flags uint32 }{
-		{unix.SYS_CLONE, newSpace}, {unix.SYS_UNSHARE, newSpace | unix.CLONE_NEWTIME},
+		{unix.SYS_CLONE, newSpace | unix.CLONE_PARENT}, {unix.SYS_UNSHARE, newSpace | unix.CLONE_NEWTIME},
 	} {
 		filter = append(filter, unix.SockFilter{Code: equal, K: call.number, Jf: 4},
 			unix.SockFilter{Code: load, K: arguments}, unix.SockFilter{Code: has, K: call.flags, Jf: 1}, fail(uint32(unix.EPERM)), allow)
