@@ -354,6 +354,9 @@ func (p *program) copyDevices(stdin *os.File) map[string]int {
 			nodes["/dev/"+name] = p.copyDevice("/dev/" + name)
 		}
 	}
+	if stdin == nil {
+		return nodes
+	}
 	if _, err := unix.IoctlGetTermios(int(stdin.Fd()), unix.TCGETS); err == nil {
 		if name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(stdin.Fd()))); err == nil && strings.HasPrefix(name, "/dev/") {
 			nodes["/dev/console"] = p.copyDevice(name)

@@ -42,11 +42,10 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	if len(cmd.ExtraFiles) > 0 {
 		return nil, &Error{Step: "start " + cmd.Path, Err: errors.New("extra files are not supported")}
 	}
-	files, closing, err := stdio(cmd)
+	files, err := stdio(cmd)
 	if err != nil {
 		return nil, err
 	}
-	opened = append(opened, closing)
 	ruleset, access := -1, uint64(0)
 	if r.Ruleset != nil {
 		fd, rights, done, err := r.Ruleset()
@@ -96,39 +95,31 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	return free, nil
 }
 
-// stdio returns the files that become descriptors 0, 1 and 2.
-func stdio(cmd *exec.Cmd) (files [3]*os.File, closing func(), err error) {
-	var null *os.File
-	closing = func() {
-		if null != nil {
-			_ = null.Close()
-		}
-	}
+// stdio returns the files that become descriptors 0, 1 and 2; nil is the null device.
+func stdio(cmd *exec.Cmd) (files [3]*os.File, err error) {
 	for i, v := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
 		f, ok := v.(*os.File)
 		if !ok && v != nil {
-			closing()
-			return files, nil, &Error{Step: "start " + cmd.Path, Err: errors.New("its input and outputs must be files")}
-		}
-		if f == nil {
-			if null == nil {
-				if null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
-					return files, nil, &Error{Step: "open " + os.DevNull, Err: err}
-				}
-			}
-			f = null
+			return files, &Error{Step: "start " + cmd.Path, Err: errors.New("its input and outputs must be files")}
 		}
 		files[i] = f
 	}
-	return files, closing, nil
+	return files, nil
 }
 
-// pass makes the files descriptors 0, 1 and 2. All others close when the command is executed.
+// pass makes the files descriptors 0, 1 and 2. All others close when the command is executed. The
+// null device is that of the command's mounts: root could change the mode of the machine's.
 func (p *program) pass(files [3]*os.File) {
 	var moved [3]int
 	const above = 16 // out of the way
 	for i, f := range files {
 		moved[i] = p.slot()
+		if f == nil {
+			null := p.slot()
+			p.call("open "+os.DevNull, unix.SYS_OPENAT, atCWD, p.text(os.DevNull), unix.O_RDWR|unix.O_CLOEXEC).to(null)
+			p.call("pass a file", unix.SYS_FCNTL, 0, unix.F_DUPFD_CLOEXEC, above).from(null).to(moved[i])
+			continue
+		}
 		p.call("pass a file", unix.SYS_FCNTL, f.Fd(), unix.F_DUPFD_CLOEXEC, above).to(moved[i])
 	}
 	for i := range moved {
