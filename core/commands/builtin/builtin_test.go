@@ -494,7 +494,7 @@ func TestCompletions(t *testing.T) {
 		"/chat delete ":      "alpha alps beta",
 		"/chat re":           "resume",
 		"/model set s":       "small",
-		"/mode a":            "autoEdit",
+		"/mode a":            "autoEdit auto",
 		"/skill ":            "poet",
 		"/skills enable ":    "off",
 		"/skills disable ":   "poet",
