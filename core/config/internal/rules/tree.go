@@ -3,6 +3,8 @@ package rules
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,17 +26,26 @@ type tree struct {
 
 // listing is the relevant content of a directory.
 type listing struct {
-	changed, read time.Time
-	below         []string // directories to search, by path
-	withheld      []string
+	state    state
+	read     time.Time
+	below    []string // directories to search, by path
+	withheld []string
+}
+
+// state is the identity of a directory and the time of its last change, which
+// programs cannot set.
+type state struct {
+	dev, ino uint64
+	changed  time.Time
 }
 
 // settled is the time after which a change of a directory certainly changes its
-// time of modification.
+// time.
 const settled = 2 * time.Second
 
 // Withheld returns the existing files in some directories that the rules do not let
-// read_file show. The error has code cancelled.
+// read_file show, and the directories that cannot be searched for them: a command
+// could make those readable. The error has code cancelled.
 func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
 	if !r.withholds() {
 		return nil, nil
@@ -65,18 +76,24 @@ func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
 // IsProtected reports whether an absolute path without links is protected.
 func (r *Rules) IsProtected(path string) bool { return r.Engine.Protects(path, r.Roots()) }
 
-// list returns the listing of a directory, nil if it cannot be read.
+// list returns the listing of a directory, nil if it does not exist.
 func (t *tree) list(dir string, r *Rules) *listing {
-	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() {
+	now, ok := stateOf(dir)
+	if !ok {
 		return nil
 	}
-	if l := t.known[dir]; l != nil && l.changed.Equal(info.ModTime()) && l.read.Sub(l.changed) > settled {
+	if l := t.known[dir]; l != nil && l.state == now && l.read.Sub(now.changed) > settled {
 		return l
 	}
-	l := &listing{changed: info.ModTime(), read: time.Now()}
+	l := &listing{state: now, read: time.Now()}
+	t.known[dir] = l
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrPermission) || !searchable(dir) {
+		l.withheld = []string{dir}
+		return l
+	}
 	if err != nil {
+		delete(t.known, dir)
 		return nil
 	}
 	for _, e := range entries {
@@ -88,7 +105,6 @@ func (t *tree) list(dir string, r *Rules) *listing {
 			l.withheld = append(l.withheld, path)
 		}
 	}
-	t.known[dir] = l
 	return l
 }
 
