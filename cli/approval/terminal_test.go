@@ -310,7 +310,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 	})
 }
 
-// A request that could not be shown is not approved, whatever is typed (AR-24).
+// A request that could not be shown is not approved by any input (AR-24).
 func TestQuestionThatCannotBeShown(t *testing.T) {
 	b := bus.New(bus.Options{})
 	detach := NewTerminal(strings.NewReader("y\n"), display.NewScreen(brokenWriter{}), false).Attach(t.Context(), b)

@@ -69,7 +69,7 @@ func TestMailboxIsBounded(t *testing.T) {
 	require.Empty(t, b.take())
 }
 
-// hostile contains what a model, a tool or a file could try: move the cursor, clear
+// hostile contains attempts of a model, a tool or a file: move the cursor, clear
 // the screen, set the title or the clipboard, change colours, reverse the writing
 // direction.
 const hostile = "\x1b[2J\x1b[H\x1b[31m\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x9b31m\u009b31m\u202e\u2066\x00\x08\x0e\x1b(0\x1bc\r\x7fX\u200b"

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// checkpointing is what the settings state about checkpoints.
+// checkpointing contains the settings of checkpoints.
 type checkpointing struct {
 	talking bool // the settings enable checkpoints of a conversation
 	// Limits on the kept content, in bytes: of a file, of all files of a

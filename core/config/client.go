@@ -289,8 +289,8 @@ func (c *Config) Declarations(d model.Dialect) ([]model.Tool, error) {
 
 // RunCalls runs the calls of one model answer through policy, approval and
 // execution, like [scheduler.Scheduler.RunAll], for a loop of the embedder's own.
-// It returns the responses for the model and the outcomes, one per call and in
-// the order of the calls, whatever the outcomes. The error has code
+// It always returns the responses for the model and the outcomes, one per call and
+// in the order of the calls. The error has code
 // not_initialized; no call was run then.
 func (c *Config) RunCalls(ctx context.Context, calls []model.FunctionCall) ([]model.FunctionResponse, []scheduler.Response, error) {
 	s, err := c.own("RunCalls")

@@ -120,8 +120,8 @@ func TestDeriveManyAtOnce(t *testing.T) {
 }
 
 // used accesses all services of a derived Config concurrently, and reads a file
-// as its agent would: completely and with instructions, whatever the parent has
-// seen.
+// as its agent would: completely and with instructions, even if the parent has
+// seen them.
 func used(t *testing.T, c *config.Config, ofAll map[string]any) map[string]any {
 	var sides [2]map[string]any
 	var wg sync.WaitGroup

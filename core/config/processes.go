@@ -96,8 +96,8 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 	return o
 }
 
-// enclose adds what the session knows about the paths of confined commands, as far
-// as the embedder has not set it.
+// enclose adds the session's paths for confined commands, except for those that the
+// embedder has set.
 func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
 	writable := func() []string {
 		var real []string

@@ -115,7 +115,7 @@ func (s *server) interrupted() *fault.Error {
 }
 
 // notConnected returns the error of a call without a connection. Its code is
-// mcp_server_unavailable, whatever the cause.
+// mcp_server_unavailable for every cause.
 func (s *server) notConnected(st Status) *fault.Error {
 	message, remedy := fmt.Sprintf("The MCP server %s is not connected", quoted(s.Name)), ""
 	switch f := fault.As(st.Error); {

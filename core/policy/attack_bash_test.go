@@ -9,7 +9,7 @@ import (
 )
 
 // attackLines are command lines that change something outside of the workspace, run another
-// program, or show what is not to be read, in ways that are easily overlooked.
+// program, or show files that must not be read, in ways that are easily overlooked.
 var attackLines = []string{
 	"PATH=. ls", "LD_PRELOAD=./x.so ls", "BASH_ENV=./x bash -c ls", "GIT_PAGER=./x git log", "PAGER='sh -c ./x' git log", "LESSOPEN='|./x %s' less a", "GIT_EXTERNAL_DIFF=./x git diff", "GOFLAGS=-toolexec=./x go list ./...",
 	"ls() { ./x; }; ls", "function cat { ./x; }; cat a", "alias ls=./x\nls", "shopt -s expand_aliases; alias cat=./x\ncat a", "command ./ls", "builtin source ./x", "exec ./x", "command -p ./x", "enable -f ./x.so cat; cat a", "hash -p ./x ls; ls", "eval ls \"$x\"", "trap ./x EXIT; ls", "PROMPT_COMMAND=./x ls",

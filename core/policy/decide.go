@@ -142,8 +142,8 @@ func (t *trial) walk(rules []*rule) outcome {
 func (r *rule) besides() bool { return r.TightensOnly && r.Decision == AskUser }
 
 // match matches the argument conditions of a rule. The call is not a command
-// line: what a tool runs that is only governed by the shell tool's rules is
-// unknown.
+// line: it is unknown which commands a tool runs that is governed only by the
+// shell tool's rules.
 func (t *trial) match(r *rule) tri {
 	switch {
 	case r.own == ownEdits && t.protected() != nil:

@@ -14,8 +14,8 @@ import (
 // for pieces of a command that are not known; see [shell.Word]. It follows all
 // states of the pattern at once, and at a hole all that some text leads to.
 //
-// What a hole may hold is not enough for a match: a pattern that begins with .*
-// would be about every line with a variable. These are the limits:
+// A possible value of a hole is not enough for a match: a pattern that begins with
+// .* would match every line with a variable. These are the limits:
 //
 //   - A letter or digit that the pattern spells has to stand in the known text:
 //     rm.*-rf may match rm "$x", and r$x -rf, and not echo "$x".
@@ -24,7 +24,7 @@ import (
 //     and not git log "$x".
 //   - Where the program's subcommand is known, such a hole gives no other one:
 //     git.*push may match git "$x", and not git log "$x". It does give an option,
-//     and what stands behind a subcommand that the pattern spells: git.*--force
+//     and operands behind a subcommand that the pattern spells: git.*--force
 //     may match git push "$x", and so may git push.*main.
 type machine struct {
 	pattern  string

@@ -180,7 +180,7 @@ func globMCP(pattern, server, tool string) bool {
 // matching one, by its original name rather than by the spelling in names of
 // tools. Because servers choose the names of their tools, none can use an
 // allowance of another. If unknown servers may exist, the name must be
-// unambiguous whatever they are.
+// unambiguous for any of their names.
 func (id identity) mayAllow(pattern string) bool {
 	body, composed := strings.CutPrefix(pattern, mcpPrefix)
 	before, _, wild := strings.Cut(body, "*")

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// remembered is what an approval of a line is remembered by.
+// remembered identifies the lines that an approval of a line covers.
 type remembered struct {
 	beginnings []string // of ordinary commands
 	commands   []string // patterns of commands that are only approved literally

@@ -317,7 +317,7 @@ func TestWrappingNeverLoosens(t *testing.T) {
 	}
 }
 
-// A line with a denied part is not allowed, whatever is before and after it,
+// A line with a denied part is not allowed, with any text before and after it,
 // provided that the text before is complete.
 func FuzzNeverLoosens(f *testing.F) {
 	fuzzseed.Add(f)

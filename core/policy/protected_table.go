@@ -6,7 +6,7 @@ import (
 )
 
 // ProtectedPath is a row of the table of protected paths: files that determine
-// what runs later, or what a later session follows. See [ProtectedPaths].
+// which code runs later, or which instructions a later session follows. See [ProtectedPaths].
 type ProtectedPath struct {
 	// Names are the names of the files and directories. A relative one consists
 	// of one or more names, separated by slashes, that occur consecutively

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// free is what the read-only table says about a part.
+// free is the result of the read-only table for a part.
 type free struct {
 	use readonly.Use
 	why string // the reason, as a clause, why it does not cover the part; "" if it does
@@ -37,7 +37,7 @@ func (c *Call) walls() walls {
 	return writeWalls
 }
 
-// free returns what the read-only table says about a part.
+// free returns the result of the read-only table for a part.
 func (j *judge) free(i int) *free {
 	if j.frees == nil {
 		j.frees = make([]*free, len(j.parts))

@@ -90,8 +90,8 @@ type Rule struct {
 	// [Engine.Narrow] returns and for the file of saved approvals.
 	Approval bool `json:"-"`
 
-	// Restricts ranks a rule that denies above all other rules, whatever the tier
-	// and the mode: no rule that allows overrides it. It is set for lists that
+	// Restricts ranks a rule that denies above all other rules, of every tier and in
+	// every mode: no rule that allows overrides it. It is set for lists that
 	// restrict the available tools, such as tools.core.
 	Restricts bool `json:"restricts,omitempty"`
 

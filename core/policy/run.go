@@ -23,7 +23,7 @@ const (
 	atInside                   // confined
 )
 
-// at returns the call under the assumption that its command runs in a way.
+// at returns a copy of the call with the assumption p about how its command runs.
 func (c *Call) at(p placement) *Call {
 	placed := *c
 	placed.placed = p
@@ -36,7 +36,7 @@ func (c *Call) at(p placement) *Call {
 }
 
 // private reports whether a command is confined by mounts, so that it cannot write
-// protected paths, and /tmp is its own.
+// protected paths and has a private /tmp.
 func (c *Call) private() bool { return c.placed == atInside && c.Confinable == Namespaces }
 
 // ofProject reports whether a rule comes from a project or an extension.
@@ -44,7 +44,8 @@ func (r Rule) ofProject() bool {
 	return !r.Session && (r.Tier == TierWorkspace || r.Tier == TierExtension)
 }
 
-// run returns how a command runs that the rule allows; "" for either way.
+// run returns how a command that the rule allows must run; "" if it may run either
+// way.
 func (r *rule) run() Run {
 	switch {
 	case r.Run != "":
@@ -77,8 +78,9 @@ func (r *rule) runsAs(c *Call) bool {
 }
 
 // decidePlaced decides about a command line in a session that can confine single
-// commands. It runs unconfined if rules allow all of it so, else confined if that
-// is allowed, and otherwise unconfined once it is approved.
+// commands. The line runs unconfined if rules allow each part unconfined. Otherwise
+// it runs confined if that is allowed. Otherwise it runs unconfined after an
+// approval.
 func (s *snapshot) decidePlaced(c *Call) Decision {
 	prepared := *c
 	c = &prepared
@@ -105,7 +107,7 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 		}
 		return in
 	case in.Decision == AskUser && out.Decision == AskUser && (c.Mode == ModeAuto || s.readOnly):
-		in.Run = out.Run // its reason is the one why it cannot run confined
+		in.Run = out.Run // the reason of in explains why the line cannot run confined
 		return in
 	}
 	return out
@@ -175,8 +177,8 @@ func (j *judge) beyond(paths []string) bool {
 	})
 }
 
-// inTemporary reports whether an absolute path lies in the directories that are
-// the session's own in a confined command.
+// inTemporary reports whether an absolute path lies in /tmp or /var/tmp, which are
+// private to the session in a confined command.
 func inTemporary(path string) bool {
 	return (beneath("/tmp", path) || beneath("/var/tmp", path)) && filepath.Clean(path) == path
 }
@@ -190,9 +192,9 @@ func (j *judge) mayFree(owner *rule, places []string, known bool) bool {
 	return owner.own != written || j.protectedFile(places) == nil
 }
 
-// guardConfined requires approval of a part that runs confined in auto mode and is
-// known to write what confined commands cannot: a protected path. Mounts enforce
-// it for all others.
+// guardConfined requires approval of a part that runs confined in auto mode if it is
+// known to write a protected path, which a confined command cannot. For unknown
+// outputs the mounts enforce that.
 func (j *judge) guardConfined(i int, v *judged) {
 	p := &j.parts[i]
 	ask := func(row *ProtectedPath) {
@@ -216,7 +218,7 @@ func (j *judge) guardConfined(i int, v *judged) {
 	}
 }
 
-// gitWrites lists the subcommands of git that change a repository, whatever their
+// gitWrites lists the subcommands of git that change a repository with any
 // arguments.
 var gitWrites = []string{
 	"add", "am", "bisect", "checkout", "cherry-pick", "clone", "commit", "fetch", "gc", "init", "merge", "mv", "pull", "push",

@@ -202,7 +202,7 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: a call runs only after a confirmation of what was shown.
+// FuzzAnswer: a call runs only after a confirmation of the displayed call.
 func FuzzAnswer(f *testing.F) {
 	f.Add("proceed_once", true, false, "", false)
 	f.Add("", true, false, "", false)

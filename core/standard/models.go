@@ -84,7 +84,7 @@ func Providers() []Provider {
 // or with an address if it is Keyless. A script is never selected automatically.
 //
 // Each name has one Generator, so that agents of a session share the position in a script. The Generator always uses the
-// model of its name, whatever the request names. Errors have code invalid_config and name the missing part; errors of
+// model of its name and ignores the model of the request. Errors have code invalid_config and name the missing part; errors of
 // the Source and of the Generators contain no key. The Source is safe for concurrent use.
 func Models(o ModelOptions) model.Source {
 	s := &models{o: o, known: map[model.Name]model.Generator{}}

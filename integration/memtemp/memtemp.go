@@ -19,7 +19,7 @@ func Of(m *testing.M) Tests { return Tests{m} }
 // that is a tmpfs where programs can run and 2 GiB are free. Otherwise, and if TMPDIR is
 // already set, the tests run in an unchanged environment. Run also removes directories
 // that killed runs have left. Unless GOGC is set, garbage is collected when the heap has
-// grown to five times what is live.
+// grown to five times the live data.
 func (t Tests) Run() int {
 	collectLess()
 	if os.Getenv("TMPDIR") != "" || !suitable(memory) {

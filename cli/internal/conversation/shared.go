@@ -44,8 +44,8 @@ func Ended(last agent.Event, err error) error {
 	return &program.ExitError{Code: program.ExitToolError, Err: err}
 }
 
-// ProjectNotices lists what the project of a trusted session enables, and the tools
-// that it disables.
+// ProjectNotices lists the effects that the project of a trusted session has: enabled
+// features and disabled tools.
 func ProjectNotices(c *config.Config) []string {
 	var notices []string
 	if powers, err := c.Settings().ProjectPowers(); err == nil && len(powers) > 0 {

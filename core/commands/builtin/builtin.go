@@ -189,7 +189,7 @@ func fenced(language, text string) string {
 	return fence + language + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
-// item writes an item of a list: a name, and what is known of it.
+// item writes an item of a list: a name and its description.
 func item(b *strings.Builder, name, about string) {
 	b.WriteString("- " + code(name))
 	if about != "" {

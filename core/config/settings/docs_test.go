@@ -260,7 +260,7 @@ names:
 	return text
 }
 
-// rule describes briefly what an untrusted project may set.
+// rule describes briefly which values an untrusted project may set.
 func rule(k settings.Key) string {
 	text := map[settings.ProjectRule]string{
 		settings.ProjectFree: "any value", settings.ProjectTrusted: "nothing", settings.ProjectNever: "nothing, trusted or not",

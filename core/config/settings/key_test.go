@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// Every key states what a project may set and how layers are merged, and no two
-// differ only in case, which viper ignores (KH-25).
+// Every key states which values a project may set and how layers are merged, and no
+// two differ only in case, which viper ignores (KH-25).
 func TestKeys(t *testing.T) {
 	rules := []settings.ProjectRule{
 		settings.ProjectFree, settings.ProjectTrusted, settings.ProjectNever, settings.ProjectTrue, settings.ProjectFalse, settings.ProjectAdd,

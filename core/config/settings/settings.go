@@ -4,10 +4,10 @@ package settings
 
 // Settings contains the effective values. Each field is one key of settings.json;
 // its comment is the key's description in docs/configuration.md, and its tag
-// specifies how layers are merged and what an untrusted project may set:
+// specifies how layers are merged and which values an untrusted project may set:
 //
 //	merge=    how a layer's value is merged with those of lower layers; see [Merge]
-//	project=  what an untrusted directory may set; see [ProjectRule]
+//	project=  the values that an untrusted directory may set; see [ProjectRule]
 //	always    that rule applies to trusted directories, too
 //	outside   no directory may set it while commands are confined; see [Key]
 //	switch    it determines the available tools, servers, agents or skills

@@ -130,7 +130,7 @@ func (r *Runner) run(ctx context.Context, ch policy.Checker, c policy.Call) (pol
 	return policy.Deny, "", fmt.Errorf("there is no such checker, only %s and %s", AllowedPath, Conseca)
 }
 
-// remedy returns what the user can do about a failed checker.
+// remedy returns the user's next step after a checker failed.
 func remedy(ch policy.Checker) string {
 	if ch.Source == "" {
 		return "Repair the checker, or remove it from the policy."

@@ -80,7 +80,7 @@ func (r *reading) redirections(words []resolved, redirects []shell.Redirect) {
 			r.written = append(r.written, word.texts()...)
 		case "<", "<>":
 			r.add(word, harmless)
-		default: // a text: a program may take it for what it is to do
+		default: // a text, which a program may interpret as code
 			r.open = r.open || !harmless
 		}
 	}
@@ -111,12 +111,12 @@ func (r *reading) call(words []resolved, depth int) {
 		r.scripts(name, args, depth)
 	case interpreters[name]:
 		r.interpreted(args)
-	default: // what a file is given is its own matter, as all that it runs
+	default: // how an executed file uses its arguments is not analyzed, nor are the commands in it
 		r.addAll(args, plain[name] || strings.Contains(words[0].Text, "/"))
 	}
 }
 
-// scripts reads what a shell is given.
+// scripts reads the arguments of a shell.
 func (r *reading) scripts(name string, args []resolved, depth int) {
 	for i, arg := range args {
 		line := name == "eval" || i > 0 && strings.HasPrefix(args[i-1].Text, "-") && strings.HasSuffix(args[i-1].Text, "c")
@@ -128,8 +128,8 @@ func (r *reading) scripts(name string, args []resolved, depth int) {
 	}
 }
 
-// interpreted reads what a program is given that runs the file, the directory or the
-// module it is given first.
+// interpreted reads the arguments of a program that runs its first operand: a file, a
+// directory or a module.
 func (r *reading) interpreted(args []resolved) {
 	for i, arg := range args {
 		switch {
@@ -166,8 +166,8 @@ func (r *reading) addAll(words []resolved, harmless bool) {
 	}
 }
 
-// add notes a word that may name a file. What is not known of it matters where
-// whoever is given it may run it.
+// add notes a word that may name a file. An unknown part of it matters only if the
+// program that receives the word may run it, so if it is not harmless.
 func (r *reading) add(w resolved, harmless bool) {
 	if w.Pattern {
 		r.globs = append(r.globs, w.Text)

@@ -1,5 +1,5 @@
 // Package readonly decides, by a table of programs and their harmless options,
-// whether a command only reads, and what it reads. It does no I/O.
+// whether a command only reads, and which paths it reads. It does no I/O.
 package readonly
 
 import (
@@ -10,16 +10,15 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Use is what a command that the table lists does.
+// Use is the effect of a command that the table lists.
 type Use struct {
 	Row   *Row
 	Reads []Read
 	// Literal states that bash expands nothing in its words.
 	Literal bool
-	// Exact states that no word may expand to an option, or to the names of
-	// files.
+	// Exact states that no word can expand to an option or to file names.
 	Exact bool
-	// Data states that it reads files that other data names.
+	// Data states that the command also reads files that its input names.
 	Data bool
 	// Command is the index of the first word of the command that the program
 	// runs; 0: it runs none.
@@ -28,18 +27,18 @@ type Use struct {
 
 // Read is a file or directory that a command reads.
 type Read struct {
-	// Path is the word; Text is relative to the working directory of the command
-	// unless it is absolute.
+	// Path is the word that names it. A relative Text starts at the working
+	// directory of the command.
 	Path shell.Word
-	// Tree states that a directory is read with all that is in it.
+	// Tree states that a directory is read recursively.
 	Tree bool
-	// Follow states that links in the directory are followed.
+	// Follow states that the command follows links in the directory.
 	Follow bool
 }
 
-// Check reports what a command does. words begins with the program. It returns
-// the reason, as a clause, why the table does not list the command; "" if it
-// does. Use.Row is nil if the table has no row of the program, or of its
+// Check returns the effect of a command. words begins with the program. why is
+// a clause with the reason why the table does not list the command, or "" if the
+// table lists it. Use.Row is nil if the table has no row of the program, or of its
 // subcommand.
 func Check(words []shell.Word) (use Use, why string) {
 	c := check{words: words, at: 1}
@@ -67,8 +66,8 @@ type check struct {
 	operand  int  // the next one
 	count    int  // operands so far
 	skip     bool // an option replaces the first operand
-	list     bool // an option allows operands
-	bare     bool // an option that the program needs is given
+	list     bool // an option such as --list makes all operands harmless
+	bare     bool // one of the row's required options is present
 	ended    bool // no options follow
 	tree     bool
 	follow   bool
@@ -126,7 +125,7 @@ func (c *check) summarize() {
 // names reports whether a row only introduces subcommands.
 func (r *Row) names() bool { return r.Names[0] == "git" || r.Names[0] == "go" }
 
-// required returns the options of which one is required, for display.
+// required lists the options for display, one of which must be present.
 func (r *Row) required() string {
 	var names []string
 	for _, o := range r.Options {
@@ -137,7 +136,7 @@ func (r *Row) required() string {
 	return strings.Join(names, " or ")
 }
 
-// word processes a word that is no value of an option before it.
+// word processes an option or an operand.
 func (c *check) word(w shell.Word) {
 	row := c.use.Row
 	if !w.Static {

@@ -6,8 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// kind checks an operand or the value of an option, and notes what it reads. It
-// returns the reason why it is not known to be harmless, "" if it is.
+// kind checks an operand or the value of an option, and notes the paths that it
+// names. It returns the reason why the word is not known to be harmless, "" if it is.
 func (c *check) kind(kind string, w shell.Word) string {
 	isNot := func(what string) string { return w.Text + " is not known to be a harmless " + what + " of " + c.name }
 	switch kind {
@@ -59,7 +59,8 @@ func (c *check) kind(kind string, w shell.Word) string {
 	return ""
 }
 
-// literal returns the text of a word in which bash expands numbers only.
+// literal returns the text of a word in which bash expands at most numbers, with 0
+// in their places.
 func literal(w shell.Word) (string, bool) {
 	if w.Static {
 		return w.Text, true
@@ -78,8 +79,8 @@ func mayLeave(w shell.Word) bool {
 	return !w.Static && s == "" || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || strings.HasSuffix(s, "/..")
 }
 
-// isColumns reports whether all columns of ps are known not to be the
-// environment.
+// isColumns reports whether a list of columns for ps has known names only, without
+// the environment.
 func isColumns(s string) bool {
 	for field := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
 		name, _, _ := strings.Cut(strings.TrimLeft(field, "+-"), "=")
@@ -91,8 +92,8 @@ func isColumns(s string) bool {
 	return true
 }
 
-// filterName returns what a filter of jq may use besides its input: the
-// environment, other files. It returns "" if there is nothing.
+// filterName returns the resource that a filter of jq may use besides its input: the
+// environment or other files. It returns "" if there is none.
 func filterName(w shell.Word) string {
 	if !w.Static {
 		return "something that is not known"

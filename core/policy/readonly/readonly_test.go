@@ -176,7 +176,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// FuzzCheck: no panic, and what is listed has a row.
+// FuzzCheck: no panic, and a listed command has a row.
 func FuzzCheck(f *testing.F) {
 	for _, line := range []string{"rg -n x", "find . -name a", "git log -5 --oneline", "ps aux", "jq .a b", "sed -n 1p a"} {
 		f.Add(line)

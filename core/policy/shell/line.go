@@ -87,7 +87,7 @@ type Part struct {
 	Option bool
 
 	// Reason of an Unknown describes what is unknown, as a clause for display.
-	// Any other part with a Reason is a guess at what an Unknown of the line may
+	// Any other part with a Reason is a command that an Unknown of the line might
 	// run: it can only make the line's verdict stricter.
 	Reason string
 }

@@ -106,7 +106,7 @@ func (sc *scope) inside() *scope {
 	return &c
 }
 
-// under returns the scope of what a part brings, from its word own on.
+// under returns the scope of the parts that a part contains, from its word own on.
 func (sc *scope) under(parent, own int) *scope {
 	c := *sc
 	c.parent, c.own, c.top = parent, own, false

@@ -81,8 +81,8 @@ const (
 	// so sudo fails.
 	//
 	// The kernel has no rule for modes, owners and times of files. A server that listens on a Unix
-	// socket with a path, such as a container daemon, can do for a command what the command itself
-	// may not. Pseudo-terminals and shared memory need /dev/pts and /dev/shm among the writable
+	// socket with a path, such as a container daemon, can act for a command beyond the command's own
+	// permissions. Pseudo-terminals and shared memory need /dev/pts and /dev/shm among the writable
 	// directories. If the user's cache directory is not among them, XDG_CACHE_HOME names one in the
 	// temporary directory.
 	Landlock ConfinementKind = "landlock"

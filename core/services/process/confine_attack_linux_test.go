@@ -67,7 +67,7 @@ func (sc scene) run(t *testing.T, line string) string {
 	return r.Text
 }
 
-// SB-02: what a confined command may write and read. Every attempt that succeeds prints a word.
+// SB-02: the files that a confined command may write and read. Every attempt that succeeds prints a word.
 func TestConfinedFiles(t *testing.T) {
 	sc, ok := attacked(t, func(c *process.Confinement) {
 		c.Masked = func(context.Context) ([]string, error) {

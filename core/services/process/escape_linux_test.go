@@ -27,7 +27,7 @@ import (
 )
 
 // escape is a command line that attempts to leave the sandbox. The variables H, W, O, N, PID, TCP,
-// TCP6, UDP and ABS name what it attacks; p runs perl with the numbers of system calls.
+// TCP6, UDP and ABS name the targets; p runs perl with the numbers of system calls.
 type escape struct{ name, line string }
 
 // secretWord marks everything that a confined command must not read.
@@ -235,7 +235,7 @@ func (w *world) state() string {
 	return b.String()
 }
 
-// reset removes what a command has left in the workspace.
+// reset removes the files that a command has left in the workspace.
 func (w *world) reset(t *testing.T) {
 	t.Helper()
 	_ = filepath.WalkDir(w.ws, func(path string, d fs.DirEntry, err error) error {
@@ -305,7 +305,7 @@ func (w *world) attempt(t *testing.T, e escape, how process.Confine) string {
 	return strings.Join(escaped, "\n")
 }
 
-// settle ends what the command has left running, and lets the Service look again.
+// settle ends the processes that the command has left running, and lets the Service scan again.
 func (w *world) settle(t *testing.T, r process.Result) {
 	t.Helper()
 	if len(r.Background) == 0 {
@@ -363,7 +363,7 @@ func sameFiles(a, b map[string]string) bool {
 	return len(a) == len(b)
 }
 
-// The checks of TestEscapes recognize what an unconfined command does.
+// The checks of TestEscapes recognize the effects of an unconfined command.
 func TestEscapeOracles(t *testing.T) {
 	t.Setenv("TMPDIR", "/var/tmp")
 	top, ok := unprivileged.Run(t, func(top string) { prepareWorld(t, top) })

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount is what a command sees at a path.
+// mount is the view that a command has of a path.
 type mount struct {
 	path   string
 	source string // the path that is shown there; "": an empty directory

@@ -39,7 +39,7 @@ type Options struct {
 	Network bool
 }
 
-// Rules describe what one command may do. All paths are absolute and contain no links, except for
+// Rules are the permissions of one command. All paths are absolute and contain no links, except for
 // those in Readable.
 type Rules struct {
 	Writable  []string // directories in which it may write

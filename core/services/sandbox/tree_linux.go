@@ -30,7 +30,7 @@ type Tree struct {
 	known   map[string]identity
 	active  int      // commands between Begin and End
 	shared  bool     // confined processes may have run since the last scan
-	keeping bool     // the scan keeps what is new
+	keeping bool     // the scan keeps new names
 	removed []string // not reported yet
 	err     error    // why a path was not removed; not reported yet
 }
@@ -88,7 +88,7 @@ func (t *Tree) End() ([]string, error) {
 	return slices.Compact(removed), err
 }
 
-// Cancel ends what Begin began if the command was not started.
+// Cancel replaces End if the command was not started. It does not scan.
 func (t *Tree) Cancel() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *Tree) Cancel() {
 
 // Pause moves away the protected paths that confined processes have created, before an unconfined
 // command that may create some. The next End reports them. adopt is called after the command and
-// keeps what has appeared in the meantime.
+// keeps the names that have appeared in the meantime.
 func (t *Tree) Pause() (adopt func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +120,7 @@ func (t *Tree) Close() {
 	t.settle(!t.shared)
 }
 
-// settle scans all directories, and keeps or moves away what is new. A process that ends during the
+// settle scans all directories, and keeps or moves away new names. A process that ends during the
 // scan may have created names in directories that were scanned before.
 func (t *Tree) settle(keep bool) {
 	t.shared, t.keeping = t.active > 0 || t.alive(), keep
@@ -192,7 +192,7 @@ func recent(changed unix.Timespec, now time.Time) bool {
 	return now.Sub(time.Unix(changed.Sec, changed.Nsec)) < resolution
 }
 
-// read reads a directory. It keeps what is known of its directories.
+// read reads a directory. It keeps the records of its subdirectories.
 func (t *Tree) read(path string, before *directory) *directory {
 	d := &directory{dirs: make(map[string]*directory), names: make(map[string]identity)}
 	entries, err := os.ReadDir(path)
@@ -200,7 +200,7 @@ func (t *Tree) read(path string, before *directory) *directory {
 		entries, err = readClosed(path)
 	}
 	if err != nil && before != nil && before.dirs != nil {
-		return before // unreadable now; what was known is still protected
+		return before // unreadable now; its known names stay protected
 	}
 	for _, e := range entries {
 		entry := path + "/" + e.Name()

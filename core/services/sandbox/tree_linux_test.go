@@ -75,7 +75,8 @@ func TestTree(t *testing.T) {
 	require.NoDirExists(t, late)
 }
 
-// A removal follows no link: what a path leads to while a process replaces its parents stays.
+// A removal follows no link: if a process replaces the parents of a path meanwhile, the files at
+// the new target stay.
 func TestTreeFollowsNoLink(t *testing.T) {
 	ws, outside, alive := t.TempDir(), t.TempDir(), false
 	tree, _ := newTree(t, &alive)

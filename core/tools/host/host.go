@@ -1,5 +1,5 @@
-// Package host is what the requester of a tool call, such as an MCP client, offers to the tool while the call runs:
-// progress, log messages and questions.
+// Package host connects a running tool to the requester of its call, such as an MCP client: for progress, log messages
+// and questions.
 package host
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// sandboxed writes that a command which failed ran in the sandbox, and what it ran into, as far as its output tells.
+// sandboxed writes that a failed command ran in the sandbox, and the restrictions that its output names.
 func (a *answer) sandboxed(by *process.Confinement, as process.Confine, r process.Exit, output string) {
 	what, found := denied(output, by.Home)
 	if r.Code == 0 && r.Signal == "" && (as == process.ConfineRead || !certain.MatchString(output)) {

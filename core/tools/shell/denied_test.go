@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// SB-05: the errors of programs that a sandbox causes, and what they name.
+// SB-05: the errors of programs that a sandbox causes, and the paths and hosts that they name.
 func TestDenied(t *testing.T) {
 	for output, want := range map[string]string{
 		"bash: line 1: .git/hooks/x: Read-only file system":                                                              ".git/hooks/x",

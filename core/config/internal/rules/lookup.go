@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// lookUp adds to a call what the read-only table requires: the files of programs,
-// and the targets of paths. What cannot be resolved is missing.
+// lookUp adds to a call the facts that the read-only table requires: the files of
+// programs, and the targets of paths. Names that cannot be resolved are absent.
 func (r *Rules) lookUp(call *policy.Call) {
 	r.Prepare(call)
 	names := r.Lookups(*call)

@@ -285,7 +285,7 @@ func (r *Rules) Decide(call policy.Call) policy.Decision {
 }
 
 // lookAtRepositories adds the facts about the repositories in which a call would
-// run git, and then about what it reads, unless it has them.
+// run git, and then about the paths that it reads, unless it has them.
 func (r *Rules) lookAtRepositories(call *policy.Call) {
 	if call.Repositories == nil {
 		r.findRepositories(call)

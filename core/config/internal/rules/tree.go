@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// tree finds the files in directories that confined commands must not read. It keeps
-// what it has read of each directory until the directory changes. The zero value is
+// tree finds the files in directories that confined commands must not read. It caches
+// the entries of each directory until the directory changes. The zero value is
 // empty; it is safe for concurrent use.
 type tree struct {
 	mu    sync.Mutex

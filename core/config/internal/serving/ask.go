@@ -115,7 +115,7 @@ func (s *served) note(run *servedRun, last said) {
 }
 
 // explain adds to a result the mistake in an answer or the reason why there was
-// none, and to a denial what the user can do to avoid the question.
+// none, and to a denial the steps by which the user can avoid the question.
 func (x said) explain(r tools.Result) tools.Result {
 	if r.Error == nil {
 		if x.problem != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Changes notifies its subscribers of changes of what is served. The zero value
+// Changes notifies its subscribers of changes of the served lists and resources. The zero value
 // has no subscribers. It is safe for concurrent use.
 type Changes struct {
 	mu   sync.Mutex
