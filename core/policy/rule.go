@@ -67,14 +67,14 @@ type Rule struct {
 	// wrappers and quotes.
 	CommandRegex string         `json:"commandRegex,omitempty"`
 	Annotations  map[string]any `json:"toolAnnotations,omitempty"` // each must be declared, and equal
-	Effects      []string       `json:"effects,omitempty"`         // of a rule that denies or asks: the tool may have one of these; of one that allows: no others
+	Effects      []string       `json:"effects,omitempty"`         // a rule that denies or asks applies to tools with one of these effects; one that allows, to tools with no others
 	Modes        []ApprovalMode `json:"modes,omitempty"`           // empty: all; for a rule that allows, all but [ModePlan]
 	Confined     *bool          `json:"confined,omitempty"`        // only confined commands, or only unconfined ones; see [Call].Confined
 	Interactive  *bool          `json:"interactive,omitempty"`     // only with an approver, or only without one
 
-	// Run is how a command runs that the rule allows, if the session can confine
-	// single commands: [RunConfined] or [RunUnconfined]. "": unconfined, and
-	// confined if the rule is a project's or an extension's, or requires Confined.
+	// Run states how an allowed command runs if the session can confine single
+	// commands: [RunConfined] or [RunUnconfined]. "": confined if the rule comes
+	// from a project or an extension, or requires Confined; otherwise unconfined.
 	// Where nothing confines commands, a rule with RunConfined covers none.
 	Run Run `json:"run,omitempty"`
 
@@ -107,8 +107,8 @@ type condition struct {
 	given func(r *Rule) bool
 	holds func(r *rule, c *Call) bool // if it is set
 	short func(r *Rule) string        // the end of a short form
-	words func(r *Rule) string        // the end of [Rule.Words]; nil: it is elsewhere
-	apart bool                        // a decision's reason names it elsewhere
+	words func(r *Rule) string        // the end of [Rule.Words]; nil: other code adds it
+	apart bool                        // another part of a decision's reason names it
 }
 
 // conditions has a row for each of them, in the order of texts.

@@ -33,8 +33,8 @@ type Case struct {
 }
 
 // Suggest returns the fewest rules that would have answered the questions about
-// the approved calls of observed, the most useful first, each of which would have
-// answered at least least. They are rules of [Engine.Narrow] with [ScopeSaved], so
+// the approved calls of observed, the most useful first. Each of them would have
+// answered at least as many questions as least states. They are rules of [Engine.Narrow] with [ScopeSaved], so
 // that none is broader than a saved approval. There is none for a call that changes
 // a protected path, for a command that an approval stores literally, such as rm or
 // git push, and for one that requests to run unconfined; and none that would allow

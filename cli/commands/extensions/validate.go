@@ -80,7 +80,7 @@ func partChecks() []extensionstore.Check {
 	return []extensionstore.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
 }
 
-// found returns a problem: an error if a part is lost, otherwise a warning.
+// found returns a problem: an error if a part cannot be used, otherwise a warning.
 func found(path string, line int, message, remedy string, lost bool) fault.Problem {
 	return fault.Problem{Severity: fault.SeverityOf(lost), Path: path, Line: line, Message: message, Remedy: remedy}
 }

@@ -96,8 +96,8 @@ func resolvePath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// covers reports whether now runs no program that c does not run: hooks are equal, and additional
-// settings are harmless. top is the directory that contains the repository.
+// covers reports whether the contents now make git run only programs that c does: the hooks are
+// equal, and additional settings are harmless. top is the directory that contains the repository.
 func (c contents) covers(now contents, top string) bool {
 	if len(c.stamps) != len(now.stamps) {
 		return false

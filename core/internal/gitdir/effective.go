@@ -20,7 +20,7 @@ const (
 )
 
 // effective is the configuration that git would use in a repository and in its checked out
-// submodules, with every condition of an include assumed to hold.
+// submodules, with every condition of an include assumed to be true.
 type effective struct {
 	top      string // see repository
 	complete bool   // git accepts the repository
@@ -153,7 +153,7 @@ func includedFile(from, value string) (string, error) {
 	return resolvePath(filepath.Dir(from), value), nil
 }
 
-// submodules reads the configurations of checked out submodules: git runs itself in them.
+// submodules reads the configurations of checked out submodules, because git also runs in them.
 func (d *reader) submodules(r *repository, depth int) {
 	if r.bare || r.entry == "" {
 		return

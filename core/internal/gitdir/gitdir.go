@@ -57,11 +57,12 @@ func (w *Watch) Add(dir string) {
 	}
 }
 
-// UnsafeReason returns a sentence with the reason why running git in an absolute directory is not safe:
-// the repository that git would use there was created or changed after the Watch, it is a bare
-// repository that is not one of the Watch, or its configuration or that of a submodule has a setting
-// that is neither known to be harmless nor approved. It returns "" if there is no such reason, also
-// without a repository.
+// UnsafeReason returns a sentence with the reason why running git in an absolute directory is not
+// safe; "" if it is, also without a repository. It is not safe if the repository that git would use
+// there
+//   - was created or changed after the Watch,
+//   - is a bare repository that the Watch does not contain, or
+//   - has a setting, also of a submodule, that is neither known to be harmless nor approved.
 func (w *Watch) UnsafeReason(dir string) string {
 	first := true
 	reason := ""
@@ -144,7 +145,7 @@ func find(dir string) (*repository, bool) {
 }
 
 // Top returns the top directory of the work tree in which an absolute directory lies, with links
-// resolved; "" if there is none, or git may use another one.
+// resolved; "" if there is none, or if git may use a different one.
 func Top(dir string) string {
 	for r := range upward(dir) {
 		if r.bare || r.entry == "" || !r.isComplete() {

@@ -14,9 +14,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Find returns the installed extension with a name, in any letter case if none matches
-// exactly, or with a source. The error is of code invalid_config if there is none, or
-// more than one.
+// Find returns the installed extension with a name or a source. If no name matches
+// exactly, letter case is ignored. The error has code invalid_config if no extension
+// or several match.
 func Find(all []extensions.Extension, name string) (extensions.Extension, error) {
 	tests := []func(e extensions.Extension) bool{
 		func(e extensions.Extension) bool { return e.Name == name },
@@ -62,8 +62,8 @@ func fromSource(e extensions.Extension, text string) bool {
 	return from.location == e.Install.Source || from.kind == extensions.InstallGit && e.Install.Type == extensions.InstallGit && idOf("", &m) == idOf("", e.Install)
 }
 
-// Uninstall removes an extension with the values of its settings and all its records; of
-// a linked one only the link. Values in the .env file of a workspace that are not secret
+// Uninstall removes an extension, the values of its settings and all its records. Of a
+// linked extension it removes the link and not the directory. Values in the .env file of a workspace that are not secret
 // stay, because other programs may read them. The argument is the name of an extension
 // or its source, or the name of a directory in the extensions directory with an invalid
 // extension. It returns the name of the removed directory. The error is of code

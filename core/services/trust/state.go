@@ -49,8 +49,9 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // FromEnv parses the value of an environment variable with the trust of the directory: true or
-// false. given is false for "". Another value is an error of code invalid_config and means neither.
-// Its message leaves the name of the variable to the caller.
+// false. given is false for "". For any other value the error has code
+// invalid_config and the result is neither state. The message does not name the variable; the caller
+// does.
 func FromEnv(value string) (state State, given bool, err error) {
 	switch strings.TrimSpace(value) {
 	case "":
