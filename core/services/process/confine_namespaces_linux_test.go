@@ -56,6 +56,25 @@ func TestConfinePerCommand(t *testing.T) {
 	}
 }
 
+// SB-02: a file that would be lost with the command's mounts is not created: in the hidden home
+// directory, and beside a workspace in the machine's /tmp.
+func TestConfinedHomeIsReadOnly(t *testing.T) {
+	top, err := os.MkdirTemp("/tmp", "fettle") //nolint:usetesting // it has to lie in /tmp
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(top)) })
+	other := filepath.Join(top, "a", "ws")
+	require.NoError(t, os.MkdirAll(other, 0o700))
+	s, ws, home := inNamespaces(t, func(c *process.Confinement) { c.Writable = append(c.Writable, other) })
+	r, err := s.Run(t.Context(), process.Command{Dir: ws, Confine: process.ConfineWrite, Line: "HOME='" + home + "'; exec 2>&1; touch ~/x; mkdir ~/.config; cd '" + other + "'; touch a ../b ../../c; touch /tmp/d; ls '" + top + "'"})
+	require.NoError(t, err)
+	for _, path := range []string{home + "/x", home + "/.config", "../b", "../../c"} {
+		require.Contains(t, r.Text, path)
+	}
+	require.Equal(t, 4, strings.Count(r.Text, "Read-only file system"), r.Text)
+	require.True(t, strings.HasSuffix(r.Text, "\na\n"), r.Text)
+	require.FileExists(t, filepath.Join(other, "a"))
+}
+
 // SB-03: protected paths that exist are read-only, at any depth; those that a command creates are
 // moved away and reported. Other commands and the user may create them.
 func TestProtected(t *testing.T) {

@@ -170,11 +170,12 @@ func reachableSockets(all []mount) (paths []string) {
 	return paths
 }
 
-// temporary are the directories where commands may see their temporary directory.
-var temporary = [...]string{"/dev", "/tmp", "/var/tmp"}
+// temporary are the directories in which commands may see their temporary directory.
+var temporary = [...]string{"/dev", "/dev/shm", "/tmp", "/var/tmp"}
 
 // replaceTemp mounts the temporary directory at /tmp and /dev/shm, and at /var/tmp unless it lies
-// there.
+// there. The parents of other mounts in it become empty directories: a file that a command created
+// there would be lost.
 func (s *Session) replaceTemp(all []mount, r Rules) []mount {
 	for i, m := range all {
 		if m.source == "" && (m.path == "/tmp" || m.path == "/var/tmp" && !Below(m.path, r.Temp)) {
@@ -182,6 +183,19 @@ func (s *Session) replaceTemp(all []mount, r Rules) []mount {
 		}
 	}
 	all = append(all, mount{path: "/dev/shm", source: r.Temp, write: true, dir: true})
+	for _, m := range all {
+		for _, dir := range temporary {
+			at := slices.IndexFunc(all, func(outer mount) bool { return outer.path == dir && outer.source == r.Temp })
+			if at < 0 || m.path == dir || !Below(dir, m.path) {
+				continue
+			}
+			name, _, _ := strings.Cut(m.path[len(dir)+1:], "/")
+			parent := dir + "/" + name
+			if !slices.ContainsFunc(all, func(m mount) bool { return m.path == parent }) {
+				all = append(all, mount{path: parent, dir: true})
+			}
+		}
+	}
 	slices.SortStableFunc(all, func(a, b mount) int { return comparePaths(a.path, b.path) })
 	return all
 }
@@ -190,8 +204,9 @@ func (s *Session) replaceTemp(all []mount, r Rules) []mount {
 // a writable directory.
 func (s *Session) hidden(r Rules) (dirs []string) {
 	candidates := hiddenDirs[:]
-	if s.o.Home != "" {
-		candidates = append([]string{s.o.Home}, candidates...)
+	home, err := resolve(s.o.Home) // exists even if all home directories are hidden
+	if err == nil {
+		candidates = append([]string{home}, candidates...)
 	}
 	for _, path := range candidates {
 		real, err := resolve(path)
@@ -210,7 +225,7 @@ func (s *Session) hidden(r Rules) (dirs []string) {
 	var top []string
 	for _, dir := range dirs {
 		at := slices.IndexFunc(top, func(outer string) bool { return Below(outer, dir) })
-		if at < 0 || slices.Contains(temporary[:], top[at]) {
+		if at < 0 || slices.Contains(temporary[:], top[at]) || dir == home {
 			top = append(top, dir)
 		}
 	}
