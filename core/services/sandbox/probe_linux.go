@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -15,14 +14,12 @@ import (
 // runs a command once per process.
 func Probe() error { return probe() }
 
-var probe = sync.OnceValue(func() error {
-	dir, err := os.MkdirTemp("/var/tmp", "fettle-probe-")
+var probe = sync.OnceValue(runProbe)
+
+func runProbe() error {
+	dir, err := filepath.EvalSymlinks("/var/tmp") // the command writes nothing, so nothing is created that could stay
 	if err != nil {
-		return &Error{Step: "create a temporary directory", Err: err}
-	}
-	defer os.Remove(dir) //nolint:errcheck // it is empty
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return &Error{Step: "create a temporary directory", Err: err}
+		return &Error{Step: "find a temporary directory", Err: err}
 	}
 	s := New(Options{})
 	defer s.Close()
@@ -36,4 +33,4 @@ var probe = sync.OnceValue(func() error {
 		return &Error{Step: "run a command in namespaces", Err: fmt.Errorf("%w", err)}
 	}
 	return nil
-})
+}
