@@ -17,13 +17,14 @@ type free struct {
 	why string // the reason, as a clause, why it does not cover the part; "" if it does
 }
 
-// walls is how well a command is confined, as far as the read-only table requires.
+// walls is the confinement of a command, in the degrees that the read-only table
+// distinguishes.
 type walls int
 
 const (
 	noWalls    walls = iota // only literal commands without configuration files are covered
 	writeWalls              // the command cannot write
-	allWalls                // and cannot read what is not for it
+	allWalls                // and cannot read files that are hidden from it
 )
 
 // walls returns the confinement in which the command is assumed to run.
@@ -124,8 +125,8 @@ func (j *judge) unknownProgram(p *shell.Part, use *readonly.Use) string {
 	return ""
 }
 
-// unreadable returns the reason why a command in one of some directories may not
-// read a file unasked.
+// unreadable returns the reason why reading a file needs approval, for a command that
+// runs in one of the directories; "" if it does not.
 func (j *judge) unreadable(dirs []string, r readonly.Read, walls walls) string {
 	at := &shell.Part{Dirs: dirs}
 	for _, name := range namesOf(r.Path) {
@@ -160,8 +161,8 @@ func (j *judge) unreadable(dirs []string, r readonly.Read, walls walls) string {
 	return ""
 }
 
-// namesOf returns the names that a word may have, as far as they are known: of a
-// pattern the directory in which it is searched.
+// namesOf returns the known file names that a word may expand to. For a pattern it
+// returns the directory in which bash searches.
 func namesOf(w shell.Word) []string {
 	switch {
 	case fixed(w):
@@ -182,7 +183,8 @@ func namesOf(w shell.Word) []string {
 	return w.Candidates
 }
 
-// unreadablePlace returns the reason why an absolute path may not be read unasked.
+// unreadablePlace returns the reason why reading an absolute path needs approval; ""
+// if it does not.
 func (j *judge) unreadablePlace(place string, walls walls) string {
 	real, ok := j.call.Found[place]
 	if !ok {
@@ -199,7 +201,8 @@ func (j *judge) unreadablePlace(place string, walls walls) string {
 	return ""
 }
 
-// readable reports whether an absolute path lies where commands may read.
+// readable reports whether an absolute path lies in a directory that commands may
+// read.
 func (j *judge) readable(place string, walls walls) bool {
 	in := func(list []string) bool {
 		return slices.ContainsFunc(list, func(dir string) bool { return beneath(dir, place) })

@@ -20,7 +20,7 @@ type Observed struct {
 // Suggestion is a rule that would have answered questions of recorded calls.
 type Suggestion struct {
 	Rule    Rule
-	Prompts int    // the questions that it would have answered, alone or with other suggestions
+	Prompts int    // number of questions that it would have answered, alone or with other suggestions
 	Example Call   // the most frequent one
 	Tests   []Case // with all suggestions in force
 }

@@ -15,7 +15,7 @@ var text string
 type Row struct {
 	Names    []string // "git log" is a subcommand
 	Source   string   // where the options are documented
-	Note     string   // what the row leaves out; "" for nothing of interest
+	Note     string   // the omitted uses of the program; "" for none of interest
 	Options  []Option // in the order of the table
 	Operands string   // their kinds, for display
 

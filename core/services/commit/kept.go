@@ -86,9 +86,9 @@ func (t *transaction) settled(ctx context.Context, name string) (*watch, string)
 	return w, sum
 }
 
-// dropDuplicate removes the file called name, which w watches, if the one called existing has the
-// same bytes and no program has that open for writing either. It reports existing, and returns
-// false if both files stay.
+// dropDuplicate removes the file called name, which w watches, if the file called existing has the
+// same bytes and no program has either file open for writing. It reports existing, and returns false
+// if both files stay.
 func (t *transaction) dropDuplicate(ctx context.Context, name string, w *watch, existing string) bool {
 	twin, judged := t.examine(ctx, existing, w.want, noWait)
 	defer twin.end()

@@ -128,8 +128,8 @@ func (s *Session) layout(cmd *exec.Cmd, r Rules) (all []mount, links [][2]string
 		}
 		show(real, real, false)
 	}
-	// Paths in directories that are shown already are left out, unless they are writable in a
-	// directory that is not.
+	// A path in a directory that is shown already is left out, unless the path is writable and the
+	// directory is not.
 	slices.SortStableFunc(shown, func(a, b mount) int {
 		if a.path != b.path {
 			return comparePaths(a.path, b.path)

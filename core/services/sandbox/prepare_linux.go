@@ -107,11 +107,12 @@ func stdio(cmd *exec.Cmd) (files [3]*os.File, err error) {
 	return files, nil
 }
 
-// pass makes the files descriptors 0, 1 and 2. All others close when the command is executed. The
-// null device is that of the command's mounts: root could change the mode of the machine's.
+// pass turns the files into the descriptors 0, 1 and 2. All others close when the command is
+// executed. nil is the null device in the command's mounts, because a command of root could change
+// the mode of the machine's.
 func (p *program) pass(files [3]*os.File) {
 	var moved [3]int
-	const above = 16 // out of the way
+	const above = 16 // descriptors that do not collide with the final ones
 	for i, f := range files {
 		moved[i] = p.slot()
 		if f == nil {

@@ -29,9 +29,9 @@ var missingCalls = [...]uint32{
 // protocol for network interfaces and routes is allowed.
 var families = [...]uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 
-// seccompFilter returns the filter of commands. A process cannot become a child of this process,
-// which would not be found among those that ended commands have left running. Programs of another architecture are ended, because
-// their system calls have other numbers.
+// seccompFilter returns the filter of commands. It refuses CLONE_PARENT, because a child of this
+// process would not be found among the processes that ended commands have left running. Programs of
+// another architecture are ended, because their system calls have other numbers.
 func seccompFilter() []unix.SockFilter {
 	const (
 		number, architecture, arguments = 0, 4, 16 // offsets in struct seccomp_data

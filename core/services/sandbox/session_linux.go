@@ -67,7 +67,7 @@ func (s *Session) Busy() bool {
 	if s.keeper == nil {
 		return false
 	}
-	pid := strconv.Itoa(s.keeper.pid) // the parent of processes whose own one has ended
+	pid := strconv.Itoa(s.keeper.pid) // it inherits the processes whose parent has ended
 	children, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
 	return err != nil || len(children) > 0
 }
@@ -173,8 +173,8 @@ func newKeeper(network bool) (k *keeper, err error) {
 	return k, err
 }
 
-// idle runs the program in a process that does nothing until the returned file is closed. It
-// ignores the signal about ended children, so that orphans which it inherits do not remain.
+// idle runs the program in a process that does nothing until the returned file is closed. The process
+// ignores SIGCHLD, so that orphans which it inherits do not become zombies.
 func (p *program) idle() (pid int, stdin *os.File, err error) {
 	path := idlePaths[0]
 	for _, path = range idlePaths {
@@ -287,7 +287,7 @@ func (k *keeper) nest(uids, gids string) (*os.File, error) {
 // end ends the processes and releases the namespaces.
 func (k *keeper) end() {
 	_ = k.stdin.Close()
-	_ = syscall.Kill(k.pid, syscall.SIGKILL) // its end ends the others
+	_ = syscall.Kill(k.pid, syscall.SIGKILL) // the kernel then ends the others
 	reap(k.pid)
 	if k.outer >= 0 {
 		_ = unix.Close(k.outer)
