@@ -17,14 +17,14 @@ func in(t testing.TB, mode policy.ApprovalMode, line string) policy.Call {
 	return c
 }
 
-// placed returns a rule about commands with its place.
+// placed returns a rule that allows commands to run confined or unconfined.
 func placed(tier policy.Tier, run policy.Run, prefixes ...string) policy.Rule {
 	r := shellRule(policy.Allow, 100, prefixes...)
 	r.Tier, r.Run = tier, run
 	return r
 }
 
-// SB-04: what runs unasked in the mode auto, and how.
+// SB-04: the commands that run without approval in the mode auto, and their confinement.
 func TestAuto(t *testing.T) {
 	user := placed(policy.TierUser, "", "deploy")
 	for name, tt := range map[string]struct {
@@ -69,8 +69,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// SB-04: where mounts do not enforce it, and in untrusted directories, auto is like
-// autoEdit.
+// SB-04: if mounts do not enforce protected paths, and in untrusted directories, auto
+// is like autoEdit.
 func TestAutoWithoutMounts(t *testing.T) {
 	for name, change := range map[string]func(c *policy.Call){
 		"untrusted": func(c *policy.Call) { c.Untrusted = true },
@@ -139,8 +139,8 @@ func TestPlacedModes(t *testing.T) {
 	require.Equal(t, policy.AskUser, engine(t, only).Decide(landlock).Decision)
 }
 
-// SB-05: leaving the sandbox is a question, which only a rule answers that is about
-// this.
+// SB-05: a call that requests to leave the sandbox asks, unless a rule with
+// run = "unconfined" allows it.
 func TestUnconfined(t *testing.T) {
 	requested := func(mode policy.ApprovalMode, line string) policy.Call {
 		c := in(t, mode, line)
@@ -160,8 +160,7 @@ func TestUnconfined(t *testing.T) {
 	require.Equal(t, policy.Deny, engine(t, shellRule(policy.Deny, 1, "make")).Decide(requested(policy.ModeAuto, "make")).Decision)
 }
 
-// SB-05: an approval is remembered for unconfined commands, and the question says
-// so.
+// SB-05: a lasting approval covers unconfined commands, and the question states that.
 func TestNarrowPlaced(t *testing.T) {
 	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAuto} {
 		e := engine(t)
@@ -182,7 +181,7 @@ func TestNarrowPlaced(t *testing.T) {
 	}
 }
 
-// SB-05: who may write the key, and where.
+// SB-05: the rules and tiers in which the key run is valid.
 func TestValidateRun(t *testing.T) {
 	for name, r := range map[string]policy.Rule{
 		"a value":      placed(policy.TierUser, "outside", "make"),

@@ -2,7 +2,7 @@
 
 package extensionstore
 
-// replaceDir replaces the directory place by the directory from; the old one becomes
-// away. For a moment the place is empty; after a kill in that moment the next
-// installation restores it from away.
+// replaceDir moves the directory at place to the path away, and then the directory at
+// from to place. Between the two moves, place does not exist. After a kill in between,
+// the next installation restores it from away.
 func replaceDir(from, place, away string) error { return moveAround(from, place, away) }

@@ -33,7 +33,7 @@ type escape struct{ name, line string }
 // secretWord marks everything that a confined command must not read.
 const secretWord = "CANARY"
 
-// world is what surrounds the sandbox, and how it looked before the attempts.
+// world is the surroundings of the sandbox, with their state before the attempts.
 type world struct {
 	s                                *process.Service
 	top, home, ws, outside, neighbor string

@@ -15,7 +15,7 @@ const apart = 3
 
 // Conflict describes why a change does not carry over. Lines are 1-based lines of the base, first
 // and last inclusive; where lines are only inserted, last is one less than first. Both are zero if
-// the reason is not a place.
+// the conflict has no position.
 type Conflict struct {
 	Reason string // as a sentence
 	Ours   [2]int // the lines that the change to carry over replaces
@@ -25,11 +25,14 @@ type Conflict struct {
 // Carry makes the change from base to ours in theirs, which another writer made of base. It returns
 // the result, or the conflict that prevents it.
 //
-// The change carries over if at least three unchanged lines lie between any two places that the
-// sides change, wherever these could be said to lie between equal lines; if neither side adds or
-// removes a byte-order mark or the final line ending; and if making the two changes in either order
-// gives the same bytes. Everything else is a conflict, even where both sides made the same change.
-// The texts are those of files, with a byte-order mark if there is one.
+// The change carries over if
+//   - at least three unchanged lines lie between any two places that the sides change, for every
+//     possible position of an edit among equal lines,
+//   - neither side adds or removes a byte-order mark or the final line ending, and
+//   - making the two changes in either order gives the same bytes.
+//
+// Everything else is a conflict, even if both sides made the same change. The texts contain the
+// byte-order mark of their file.
 func Carry(base, ours, theirs string) (string, *Conflict) {
 	for _, side := range []struct{ who, text string }{{"The change", ours}, {"The other writer", theirs}} {
 		switch {
@@ -63,7 +66,7 @@ func linesOf(text string) []string {
 
 func hasBOM(text string) bool { return strings.HasPrefix(text, "\ufeff") }
 
-// nearest returns the conflict of two sides of which a place of one lies too near to a place of the
+// nearest returns the first conflict of two edits, one of each side, that are too near to each
 // other; nil if there is none.
 func nearest(base []string, mine, other []patch.Edit) *Conflict {
 	for i := range mine {
@@ -131,8 +134,8 @@ func backward(block, before []string, n int) string {
 	return before[len(before)-1-(n-len(block))]
 }
 
-// moved returns edits of the base as edits of the text that other edits made of it. The places of
-// the two are disjoint.
+// moved converts edits of the base to edits of the text that results from the edits others. The
+// two lists must not overlap.
 func moved(edits, others []patch.Edit) []patch.Edit {
 	var all []patch.Edit
 	k, shift := 0, 0

@@ -28,11 +28,10 @@ type Files struct {
 	Skills   []skills.Dir
 }
 
-// OfProject returns the effects that require trust: settings, variables of .env
-// files, rules that allow, slash commands, agents, skills, and settings by which
-// git may run something; after the variables come the tools that the settings
-// disable. r contains the settings of the
-// trusted project. It starts nothing.
+// OfProject returns the effects that require trust, in this order: settings,
+// variables of .env files, tools that the settings disable, rules that allow, slash
+// commands, agents, skills, and settings by which git may run a program. r contains
+// the settings of the trusted project. OfProject starts nothing.
 func OfProject(ctx context.Context, g apply.Input, r *settings.Result, files Files) ([]settings.Power, error) {
 	all := slices.DeleteFunc(apply.Powers(g, r), func(power settings.Power) bool {
 		return power.Variable != "" && !trust.Covers([]string{g.Target}, power.Source) // of a directory above, which is trusted itself

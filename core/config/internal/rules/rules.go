@@ -51,7 +51,7 @@ type Options struct {
 	// approved.
 	ApprovedGit []string
 	NoSaving    bool            // approvals are not saved
-	Confined    bool            // commands are
+	Confined    bool            // commands are confined
 	Engine      policy.Options  // without rules and checkers
 	Environ     func() []string // the environment of commands; nil: [os.Environ]
 	Logger      *slog.Logger
@@ -190,8 +190,8 @@ func (r *Rules) setRoots() {
 }
 
 // Remember adds the rules for a lasting approval of c and, if scope requests it,
-// saves them. It saves no rule that would not have allowed c itself, because c
-// would require approval again, and none that was not shown.
+// saves them. It adds only rules that were shown. They must allow c, because otherwise
+// c would require approval again.
 func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope, shown []string) ([]policy.Rule, error) {
 	r.lookAtRepositories(&c)
 	narrowed, err := r.NarrowAs(c, scope, shown)

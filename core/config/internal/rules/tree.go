@@ -39,13 +39,13 @@ type state struct {
 	changed  time.Time
 }
 
-// settled is the time after which a change of a directory certainly changes its
-// time.
+// settled is the age of a directory's change time from which every further change of
+// the directory gives it a later time.
 const settled = 2 * time.Second
 
-// Withheld returns the existing files in some directories that the rules do not let
-// read_file show, and the directories that cannot be searched for them: a command
-// could make those readable. The error has code cancelled.
+// Withheld returns the existing files in some directories that read_file may not show
+// without approval. It also returns the directories that cannot be searched for such
+// files, because a command could make them readable. The error has code cancelled.
 func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
 	if !r.withholds() {
 		return nil, nil

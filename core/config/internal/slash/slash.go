@@ -38,8 +38,8 @@ type Options struct {
 	ProjectDir string // the project's
 	Trusted    bool   // the project's own commands are loaded
 	Extensions []contributions.Dir
-	Files      mention.Files                                                // that commands of files name
-	Tools      mention.Tools                                                // read the files
+	Files      mention.Files                                                // resolves the files that commands name
+	Tools      mention.Tools                                                // used to read these files
 	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commandfile.Options]
 }
 
