@@ -181,3 +181,17 @@ func pythonOf(t *testing.T) string {
 	}
 	return path
 }
+
+// SB-02: a process that an earlier command has left cannot stop a command while it starts, when
+// fettle waits for it.
+func TestConfinedStop(t *testing.T) {
+	s, ws, _ := inNamespaces(t, func(c *process.Confinement) { c.PerCommand = false })
+	for _, signal := range []string{"STOP", "TSTP", "TTIN", "TTOU"} {
+		_, err := s.Start(t.Context(), process.Command{Dir: ws, Line: "trap '' TSTP TTIN TTOU; while :; do kill -" + signal + " -1; done 2>/dev/null"})
+		require.NoError(t, err)
+	}
+	for range 20 {
+		_, err := s.Run(t.Context(), process.Command{Dir: ws, Line: "trap '' TSTP TTIN TTOU; :"})
+		require.NoError(t, err)
+	}
+}

@@ -62,7 +62,6 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	}
 	p.call(joining, unix.SYS_SETNS, uintptr(k.outer), flags) //nolint:gosec // a descriptor
 	p.call(joining, opFork)
-	p.call("", opSignals)
 	if err := s.mounts(p, cmd, r, files[0]); err != nil {
 		return nil, err
 	}
@@ -83,6 +82,7 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	if a := cmd.SysProcAttr; a != nil && a.Setsid {
 		p.call("start a session", unix.SYS_SETSID)
 	}
+	p.call("", opSignals) // signals of terminals do not stop the leader of a new session
 	p.pass(files)
 	if a := cmd.SysProcAttr; a != nil && a.Setctty {
 		p.call("set the terminal", unix.SYS_IOCTL, uintptr(a.Ctty), unix.TIOCSCTTY, 1) //nolint:gosec // a descriptor

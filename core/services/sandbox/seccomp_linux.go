@@ -29,6 +29,13 @@ var missingCalls = [...]uint32{
 // protocol for network interfaces and routes is allowed.
 var families = [...]uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 
+// signalCalls are the system calls that send signals, and the argument that is the signal. SIGSTOP
+// is refused: a process could stop the child of another command before it executes a program, which
+// this process waits for.
+var signalCalls = [...]struct{ number, argument uint32 }{
+	{unix.SYS_KILL, 1}, {unix.SYS_TKILL, 1}, {unix.SYS_TGKILL, 2}, {unix.SYS_RT_SIGQUEUEINFO, 1}, {unix.SYS_RT_TGSIGQUEUEINFO, 2}, {unix.SYS_PIDFD_SEND_SIGNAL, 1},
+}
+
 // seccompFilter returns the filter of commands. It refuses CLONE_PARENT, because a child of this
 // process would not be found among the processes that ended commands have left running. Programs of
 // another architecture are ended, because their system calls have other numbers.
@@ -73,6 +80,13 @@ func seccompFilter() []unix.SockFilter {
 		filter = append(filter, unix.SockFilter{Code: equal, K: call.number, Jf: 4},
 			unix.SockFilter{Code: load, K: arguments}, unix.SockFilter{Code: has, K: call.flags, Jf: 1}, fail(uint32(unix.EPERM)), allow)
 	}
+	for _, call := range signalCalls {
+		filter = append(filter, unix.SockFilter{Code: equal, K: call.number, Jf: 4},
+			unix.SockFilter{Code: load, K: arguments + 8*call.argument}, unix.SockFilter{Code: equal, K: uint32(unix.SIGSTOP), Jf: 1}, fail(uint32(unix.EPERM)), allow)
+	}
+	filter = append(filter, unix.SockFilter{Code: equal, K: unix.SYS_FCNTL, Jf: 6},
+		unix.SockFilter{Code: load, K: arguments + 8}, unix.SockFilter{Code: equal, K: unix.F_SETSIG, Jf: 3},
+		unix.SockFilter{Code: load, K: arguments + 16}, unix.SockFilter{Code: equal, K: uint32(unix.SIGSTOP), Jf: 1}, fail(uint32(unix.EPERM)), allow)
 	filter = append(filter, unix.SockFilter{Code: equal, K: unix.SYS_IOCTL, Jf: 5},
 		unix.SockFilter{Code: load, K: arguments + 8},
 		unix.SockFilter{Code: equal, K: unix.TIOCSTI, Jt: 1}, unix.SockFilter{Code: equal, K: unix.TIOCLINUX, Jf: 1}, fail(uint32(unix.EPERM)), allow)
