@@ -127,7 +127,7 @@ func sortedLetters(long map[rune]string) []rune {
 	return letters
 }
 
-// subsets returns the letters, and if they are few all but one of them.
+// subsets returns the letters and, if there are few, also each set without one of them.
 func subsets(letters string) []string {
 	if letters == "" {
 		return nil

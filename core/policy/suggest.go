@@ -34,11 +34,11 @@ type Case struct {
 
 // Suggest returns the fewest rules that would have answered the questions about
 // the approved calls of observed, the most useful first. Each of them would have
-// answered at least as many questions as least states. They are rules of [Engine.Narrow] with [ScopeSaved], so
-// that none is broader than a saved approval. There is none for a call that changes
-// a protected path, for a command that an approval stores literally, such as rm or
-// git push, and for one that requests to run unconfined; and none that would allow
-// a refused call. Suggest changes nothing.
+// answered at least as many questions as least states. They are rules of
+// [Engine.Narrow] with [ScopeSaved], so that none is broader than a saved approval.
+// No rule covers a call that changes a protected path, a command that an approval
+// stores literally, such as rm or git push, or one that requests to run unconfined.
+// No rule would allow a refused call. Suggest changes nothing.
 //
 // The error has code approval_not_remembered if the settings do not permit lasting
 // approvals.
@@ -162,8 +162,8 @@ func (s *snapshot) changesProtected(c *Call) bool {
 	return false
 }
 
-// answered returns the questions that each rule answers, by its Source, and all
-// of them.
+// answered returns the number of questions that each rule answers, by its Source, and
+// the number of all answered questions.
 func (s *suggester) answered() (of map[string]int, all int) {
 	of = map[string]int{}
 	for _, o := range s.asked {
@@ -206,8 +206,8 @@ func (s *suggester) remove(r Rule) error {
 	return s.trial.Change(Change{Remove: []Rule{r}})
 }
 
-// prune removes rules that answer less than least questions, and those without
-// which the others answer as many.
+// prune removes rules that answer fewer questions than least, and rules whose
+// questions the others answer as well.
 func (s *suggester) prune(least int) error {
 	for {
 		of, _ := s.answered()

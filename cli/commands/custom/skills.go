@@ -190,8 +190,8 @@ func untrustedSkills(c *config.Config) *fault.Error {
 	return nil
 }
 
-// isHomes reports whether a directory of skills or agents is the user's own, in dir
-// of the home directory, as it is if the project is the home directory.
+// isHomes reports whether a directory of skills or agents is the user's own, in dir of
+// the home directory. This is the case if the project is the home directory.
 func isHomes(path, dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {

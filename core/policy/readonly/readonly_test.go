@@ -154,7 +154,7 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// PB-01: what commands read.
+// PB-01: the paths that commands read.
 func TestReads(t *testing.T) {
 	for line, want := range map[string]string{
 		"cat a b": "a b", "cat": "", "ls": ".", "ls a": "a", "rg x": "./", "rg x a": "a/", "rg -e x a": "a/", "rg --files a": "a/", "grep x a": "a", "grep -r x a": "a/",

@@ -37,7 +37,7 @@ func (a *answer) sandboxed(by *process.Confinement, as process.Confine, r proces
 		" If it has to run outside, call "+RunShellCommand+" again with unconfined: true and a reason; the user decides.")
 }
 
-// certain matches errors that have hardly another cause than a sandbox.
+// certain matches errors that hardly any cause but a sandbox has.
 var certain = regexp.MustCompile(`(?i)read-only file system|network is unreachable`)
 
 // denials match the errors of a sandbox in the output of programs. A group is the path or the address that the error
