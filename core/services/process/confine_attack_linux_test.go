@@ -195,3 +195,33 @@ func TestConfinedStop(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// SB-03: a protected name that is a link keeps its entry: it cannot be removed, moved or replaced,
+// whether its target is a file, a directory or missing.
+func TestConfinedLinkStays(t *testing.T) {
+	s, ws, _ := inNamespaces(t, func(c *process.Confinement) {
+		c.IsProtected = func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".env") }
+	})
+	require.NoError(t, os.Mkdir(filepath.Join(ws, "dir"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(ws, "file"), []byte("good"), 0o600))
+	targets := []string{"file", "dir", "missing"}
+	for _, target := range targets {
+		require.NoError(t, os.Symlink(target, filepath.Join(ws, ".env."+target)))
+	}
+	for _, line := range []string{
+		"rm -rf $l", "mv $l moved", "mkdir -p sub; mv $l sub/$l", "ln -sfn other $l", "echo evil >f; mv -fT f $l", "mkdir d; mv -fT d $l", "unlink $l; mkdir $l", "ln f hard; ln -fT hard $l",
+		"(sleep 0.05; mv -fT f $l; rm $l) & sleep 0.1",
+	} {
+		for _, target := range targets {
+			r, err := s.Run(t.Context(), process.Command{Dir: ws, Confine: process.ConfineWrite, Line: "exec 2>/dev/null; l=.env." + target + "; " + line})
+			require.NoError(t, err)
+			require.Empty(t, r.Removed, line)
+			link, err := os.Readlink(filepath.Join(ws, ".env."+target))
+			require.NoError(t, err, line)
+			require.Equal(t, target, link, line)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(ws, ".env.file"))
+	require.NoError(t, err)
+	require.Equal(t, "good", string(text))
+}

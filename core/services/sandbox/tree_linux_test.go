@@ -75,6 +75,25 @@ func TestTree(t *testing.T) {
 	require.NoDirExists(t, late)
 }
 
+// SB-03: a known name that a process has replaced, because it appeared after the process had
+// started, is moved away; so is a file of the user's that replaced one meanwhile.
+func TestTreeReplacedLink(t *testing.T) {
+	ws, alive := t.TempDir(), true
+	tree, recovery := newTree(t, &alive)
+	git := filepath.Join(ws, ".git")
+	require.NoError(t, os.Symlink("elsewhere", git))
+	require.Equal(t, []string{git}, tree.Begin([]string{ws}))
+	require.NoError(t, os.WriteFile(filepath.Join(ws, "new"), []byte("evil"), 0o600))
+	require.NoError(t, os.Rename(filepath.Join(ws, "new"), git))
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{git}, removed)
+	require.NoFileExists(t, git)
+	kept, err := filepath.Glob(recovery + "/*/.git")
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+}
+
 // A removal follows no link: if a process replaces the parents of a path meanwhile, the files at
 // the new target stay.
 func TestTreeFollowsNoLink(t *testing.T) {
