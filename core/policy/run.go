@@ -183,8 +183,9 @@ func inTemporary(path string) bool {
 	return (beneath("/tmp", path) || beneath("/var/tmp", path)) && filepath.Clean(path) == path
 }
 
-// mayFree reports whether the rule that allows a command lets it write files:
-// absolute paths, of which none is known to be elsewhere.
+// mayFree reports whether owner, the rule that allows a command, also allows the files
+// that the command writes. places are the possible absolute paths; known is false if
+// there may be more.
 func (j *judge) mayFree(owner *rule, places []string, known bool) bool {
 	if owner.own == ownConfined {
 		return !known || !j.beyond(places)
