@@ -148,7 +148,7 @@ func TestToolPagesStateConditions(t *testing.T) {
 // Every package of built-in tools has pages.
 func TestToolPagesAreOfAllPackages(t *testing.T) {
 	t.Parallel()
-	others := []string{"tooltest", "toollist", "discovered", "testdata"} // the test kit, lists of tools, discovered tools, fuzzing corpora
+	others := []string{"tooltest", "toollist", "host", "testdata"} // the test kit, lists of tools, what requesters offer, fuzzing corpora
 	entries, err := os.ReadDir("../core/tools")
 	require.NoError(t, err)
 	found := 0

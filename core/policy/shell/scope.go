@@ -19,9 +19,6 @@ type dirSet struct {
 
 func here() dirSet { return dirSet{list: []string{"."}} }
 
-// topLevel returns the top directory of the repository.
-func (f dirSet) topLevel() dirSet { return dirSet{repo: f.repository()} }
-
 // repository returns directories of which one lies in the git repository of the
 // command's directory; none: unknown.
 func (f dirSet) repository() []string {
