@@ -190,7 +190,7 @@ func TestChatStatus(t *testing.T) {
 		require.Equal(t, "default", s.Mode)
 		require.Equal(t, "undecided", s.Trust)
 		require.Positive(t, s.Limit)
-		for _, want := range []string{"autoEdit", "plan", "default"} {
+		for _, want := range []string{"autoEdit", "auto", "plan", "default"} {
 			mode, err := c.CycleMode()
 			require.NoError(t, err)
 			require.Equal(t, want, mode)
