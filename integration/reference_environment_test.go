@@ -38,6 +38,7 @@ var otherVariables = []variable{
 	{"FETTLE_SYSTEM_DEFAULTS_PATH", "the machine's defaults, instead of `/etc/fettle/system-defaults.json`"},
 	{"VISUAL", "the editor for the answer `e` to a question"},
 	{"EDITOR", "the same, if `VISUAL` is not set"},
+	{"PATH", "where programs are found; confined commands may read its directories in the home directory"},
 	{"NO_COLOR", "any value: no colours"},
 	{"TERM", "`dumb`, `unknown` or empty: a session of plain lines"},
 	{"COLORFGBG", "whether the terminal is light or dark, if it does not report that"},

@@ -311,7 +311,10 @@ func (w *world) settle(t *testing.T, r process.Result) {
 	if len(r.Background) == 0 {
 		return
 	}
-	_, err := w.s.Run(t.Context(), process.Command{Line: "sleep 0.3; kill -9 -1", Dir: w.ws, Confine: process.ConfineWrite})
+	outside, err := os.Readlink("/proc/self/ns/pid")
+	require.NoError(t, err)
+	line := fmt.Sprintf("sleep 0.3; [ $(readlink /proc/self/ns/pid) != '%s' ] && kill -9 -1", outside)
+	_, err = w.s.Run(t.Context(), process.Command{Line: line, Dir: w.ws, Confine: process.ConfineWrite})
 	require.NoError(t, err)
 }
 
@@ -372,8 +375,8 @@ func TestEscapeOracles(t *testing.T) {
 	}
 	for _, line := range []string{
 		"cat $H/.ssh/id_ed25519", "cat .env", "echo x >$O/new", "echo x >>$H/.bashrc", "touch sub/.env", "chmod 700 $O/file", "ln $O/file x", "rm -r .github", "(exec 3<>/dev/tcp/127.0.0.1/$TCP)",
-		"echo x >/dev/udp/127.0.0.1/$UDP; sleep 0.1", `p 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$ENV{ABS}")); sleep 0.1'`,
-		"tr '\\0' ' ' </proc/$PID/environ", "renice -n 5 $PID >/dev/null", "kill -STOP $PID; sleep 0.1",
+		"echo x >/dev/udp/127.0.0.1/$UDP; sleep 1", `p 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$ENV{ABS}")); sleep 1'`,
+		"tr '\\0' ' ' </proc/$PID/environ", "renice -n 5 $PID >/dev/null", "kill -STOP $PID; sleep 1",
 	} {
 		t.Run("", func(t *testing.T) {
 			w := newWorld(t, top)
