@@ -136,7 +136,7 @@ func prompts(t *testing.T, s promptSession, setup promptSetup) (asked []string) 
 }
 
 // PB-06: the prompts of each session in each mode. docs/prompts.md has them beside
-// those of gemini-cli for the same calls; -update writes its table anew. As the
+// those of gemini-cli for the same calls; -update writes its table again. As the
 // installed programs count, the table is compared only with FETTLE_FULL.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
@@ -218,7 +218,7 @@ func questions(decisions []string) int {
 
 // geminiDecisions returns what gemini-cli decides, by session and mode. It is stored in
 // testdata/prompts/gemini-cli.json, and compared with the npm package if that is in the
-// directory FETTLE_BENCH_NODE; -update then writes it anew.
+// directory FETTLE_BENCH_NODE; -update then writes it again.
 func geminiDecisions(t *testing.T, sessions []promptSession) map[string]map[string][]string {
 	t.Helper()
 	const file = "testdata/prompts/gemini-cli.json"

@@ -48,7 +48,7 @@ type Conversation struct {
 // Opening configures the start of a conversation. The zero value is an empty
 // conversation that is not recorded.
 type Opening struct {
-	Recorder agent.Recorder  // records the conversation, for example a [Recording]
+	Recorder agent.Recorder  // records the conversation, for example a [recordings.Recording]
 	History  []model.Content // of a resumed session
 	// Agents records the runs of subagents. nil: they are not recorded.
 	Agents *recordings.Store
@@ -134,7 +134,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	p := c.params()
 	if p.Conversation.Models == nil {
 		return agent.Options{}, fault.New(fault.InvalidConfig, "config.client", "This session has no models.",
-			"Set Parameters.Models, as core/standard does.")
+			"Set Parameters.Conversation.Models, as core/standard does.")
 	}
 	talk := p.Conversation
 	o := agent.Options{

@@ -144,7 +144,7 @@ func (c *Config) brought() *contributions.Set { return c.family.extensions.Contr
 // Enable activates an extension for this session, even if it is disabled
 // otherwise, and applies the change like [ExtensionService.Reload]. To enable an
 // extension permanently, see [extensionstore.Store.SetEnabled]. The error has code
-// invalid_config for an unknown extension, or is that of ReloadExtensions.
+// invalid_config for an unknown extension, or is that of [ExtensionService.Reload].
 func (x ExtensionService) Enable(ctx context.Context, name string) error {
 	c := x.c
 
@@ -152,7 +152,7 @@ func (x ExtensionService) Enable(ctx context.Context, name string) error {
 }
 
 // Disable deactivates an extension in this session. Its servers have
-// ended when it returns. The errors are those of EnableExtension.
+// ended when it returns. The errors are those of [ExtensionService.Enable].
 func (x ExtensionService) Disable(ctx context.Context, name string) error {
 	c := x.c
 
@@ -211,8 +211,8 @@ func (c *Config) switchExtension(ctx context.Context, what, name string, on bool
 	return root.reloadExtensions(ctx)
 }
 
-// reloadExtensions implements ReloadExtensions for the root. The caller holds its
-// Changing.
+// reloadExtensions implements [ExtensionService.Reload] for the root. The caller
+// holds its Changing.
 func (c *Config) reloadExtensions(ctx context.Context) error {
 	sh, err := c.services("Extensions.Reload")
 	if err != nil {

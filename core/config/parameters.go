@@ -306,7 +306,7 @@ type DeriveParameters struct {
 	// and output of its calls reach only subscribers of that bus. Shared services
 	// of the parent, such as MCP servers, still ask on the parent's.
 	OwnBus bool
-	// NoSession is as in Parameters; it is also true if the parent's is.
+	// NoSession is as in [Session]; it is also true if the parent's is.
 	NoSession bool
 }
 

@@ -227,7 +227,7 @@ func cannotBind(err error) error {
 		return e
 	}
 	return fault.Wrap(fault.InvalidConfig, "config.bind", "Binding the embedder's tools failed: "+err.Error()+".",
-		"Correct Parameters.Bind.", err)
+		"Correct Parameters.Tools.Bind.", err)
 }
 
 // copyDiscovered registers the parent's discovered tools: they are shared values

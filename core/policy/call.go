@@ -67,7 +67,8 @@ type Call struct {
 
 	placed placement // how the command is assumed to run
 
-	// the parsed command line, if it has been parsed already; nil for other calls
+	// Line is the parsed command line of a shell call; nil: not parsed, or another
+	// kind of call.
 	Line *shell.Line
 }
 

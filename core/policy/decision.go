@@ -2,7 +2,7 @@ package policy
 
 import "github.com/fettle-dev/fettle/core/confirmation"
 
-// The parts of a [Decision].
+// The types of a [Decision], which are those of questions on the bus.
 type (
 	Verdict     = confirmation.Verdict     // the policy's verdict about a call
 	Explanation = confirmation.Explanation // a verdict with its reason and origin
@@ -57,7 +57,7 @@ type Decision struct {
 	// on the call, or on [Checker].About, and they can only tighten.
 	Checkers []Checker `json:"-"`
 	// Protected marks a change of a file that determines what runs later: the
-	// mode autoEdit does not cover it.
+	// modes autoEdit and auto do not cover it.
 	Protected bool `json:"-"`
 	// Unnamed marks a call of an MCP tool that no rule can allow by the tool's
 	// name alone, because the name may be that of another server's tool.

@@ -222,8 +222,8 @@ func checkConfined(r Rule) error {
 	return nil
 }
 
-// checkRun checks that the key is used in rules that allow commands, by somebody
-// who may let them run unconfined.
+// checkRun checks that run occurs only in rules that allow commands, from a source
+// that may let them run unconfined.
 func checkRun(r Rule) error {
 	switch {
 	case r.Run == "":

@@ -226,9 +226,9 @@ func (k *Keeper) Steps(steps agent.Steps) agent.Steps {
 	return steps
 }
 
-// Before keeps the files that a call may change, and records its changes. A
-// failure does not stop the call, which should not depend on a disk: the model
-// and the user are notified that the call cannot be undone.
+// Before returns a step that stores the files that a call may change, and records
+// the changes. If storing fails, the call still runs; the model and the user are
+// notified that it cannot be undone.
 func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing {
 	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
 		if k == nil || !p.Spec.Mutates() || !k.Keeps() {

@@ -23,8 +23,8 @@ type AskedCall struct {
 }
 
 // Asked returns the calls of a session about which an approver was asked, in their
-// order. Of calls that older builds recorded these are the successful ones that
-// needed an approval, and those that the approver refused. Calls with masked
+// order. Older recordings do not state whether a call asked; of those, Asked returns
+// the successful calls that needed approval and the calls that the approver refused. Calls with masked
 // arguments, previews and cancelled calls are omitted.
 func Asked(s *transcript.Session) []AskedCall {
 	var asked []AskedCall

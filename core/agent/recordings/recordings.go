@@ -1,4 +1,4 @@
-// Package recordings records conversations, and continues recorded ones.
+// Package recordings stores conversations as session recordings and resumes them.
 package recordings
 
 import (

@@ -124,11 +124,13 @@ func (r *reading) permissionMode(m *position.Member) {
 		r.d.Mode = "default"
 	case "acceptedits", "autoedit":
 		r.d.Mode = "autoEdit"
+	case "auto":
+		r.d.Mode = "auto"
 	case "bypasspermissions", "yolo", "inherit":
 		r.d.Mode = "" // the caller's: an agent never gets a more permissive one
 	default:
 		r.drop(m.Line, fmt.Sprintf("The value %s of %s is not known, so the permissions of the agent are unknown.", quoted(text), m.Key),
-			"Use one of plan, default, autoEdit.")
+			"Use one of plan, default, autoEdit, auto.")
 	}
 }
 

@@ -24,7 +24,7 @@ type manifest struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
 	Description string `json:"description,omitempty"`
-	// MCPServers are as in [Extension.MCPServers].
+	// MCPServers are as in [extensions.Extension.MCPServers].
 	MCPServers       map[string]json.RawMessage `json:"mcpServers,omitempty"`
 	ContextFileNames []string                   `json:"contextFileName,omitempty"` // below the extension; nil: missing
 	ExcludeTools     []string                   `json:"excludeTools,omitempty"`

@@ -22,7 +22,7 @@
 //     if each has a single place.
 //  4. If a hunk still fits in several places of the first tier, the stated number
 //     decides if it clearly points to one of them, taking into account the offsets
-//     of the neighbouring hunks; see [KindNearestPlace].
+//     of the neighbouring hunks; see the repair nearest_place.
 //
 // Two remaining places are two possible readings of the diff, and the text does not show which one
 // its author meant. One of them would change unrelated lines, so the diff is refused, with the

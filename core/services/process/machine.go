@@ -20,7 +20,7 @@ type Feature struct {
 func Features(ctx context.Context, dir string) []Feature {
 	features := []Feature{
 		tested("namespaces", "confine commands with tools.sandbox auto, and the approval mode auto", "user, mount, network and process namespaces", Confinement{Kind: Namespaces}.Check(ctx)),
-		tested("landlock", "the second wall of namespaces; confine commands without them", "", Confinement{Kind: Landlock}.Check(ctx)),
+		tested("landlock", "a second layer in addition to namespaces; confine commands without them", "", Confinement{Kind: Landlock}.Check(ctx)),
 	}
 	more := machineFeatures(dir)
 	if version, ok := more["landlock"]; ok && features[1].Works {
@@ -33,7 +33,7 @@ func Features(ctx context.Context, dir string) []Feature {
 		}
 		f.Name = name
 		f.Use = map[string]string{
-			"seccomp": "refuse system calls of confined commands", "overlay": "nothing yet",
+			"seccomp": "refuse system calls of confined commands", "overlay": "not used",
 			"leases": "notice programs that have a file open while it is changed", "exchange": "replace a file and keep its previous content in one step",
 		}[name]
 		features = append(features, f)
