@@ -96,13 +96,13 @@ func soakIt(ctx context.Context, o options) (r result, err error) {
 	if err := s.long.Close(); err != nil {
 		return r, err
 	}
+	r.samples = make([]sample, 0, 1<<14) // before the baseline, which then includes it
 	r.baseline = s.measure(time.Now())
 
 	if err := s.begin(ctx); err != nil {
 		return r, err
 	}
 	begun := time.Now()
-	r.samples = make([]sample, 0, 1<<14)
 	every := o.time / (1 << 13)
 	for n := 1; (n <= o.rounds || time.Since(begun) < o.time) && ctx.Err() == nil && len(s.problems) < maxProblems; n++ {
 		s.round(ctx, uint64(n))
