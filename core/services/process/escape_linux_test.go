@@ -220,7 +220,7 @@ func (w *world) state() string {
 	}
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.sentinel.Process.Pid))
 	for line := range bytes.Lines(status) {
-		if bytes.HasPrefix(line, []byte("State:")) && bytes.ContainsAny(line, "TtZX") || bytes.HasPrefix(line, []byte("Cpus_allowed:")) || bytes.HasPrefix(line, []byte("ShdPnd:")) || bytes.HasPrefix(line, []byte("TracerPid:")) {
+		if bytes.HasPrefix(line, []byte("State:")) && bytes.ContainsAny(bytes.TrimPrefix(line, []byte("State:"))[:2], "TtZX") || bytes.HasPrefix(line, []byte("Cpus_allowed:")) || bytes.HasPrefix(line, []byte("ShdPnd:")) || bytes.HasPrefix(line, []byte("TracerPid:")) {
 			fmt.Fprintf(&b, "sentinel %s", line)
 		}
 	}
