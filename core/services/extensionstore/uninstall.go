@@ -84,6 +84,9 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 		return "", err
 	}
 	removed = filepath.Base(dir)
+	if err := g.note(stagedID, id); err != nil { // its secrets are removed if this is interrupted
+		return "", err
+	}
 	if err := os.Rename(dir, g.path(stagedOld)); err != nil {
 		return "", unwritable(dir, err)
 	}
