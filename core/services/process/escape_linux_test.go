@@ -327,7 +327,8 @@ func difference(before, now string) string {
 	return "a line is missing"
 }
 
-// SB-02, SB-03, PB-06: no attempt to leave the sandbox succeeds, whether the user is root or not.
+// SB-02, SB-03, PB-06: no attempt to leave the sandbox succeeds, whether the user is root or not. The
+// attempts of root run with FETTLE_FULL=1 only.
 func TestEscapes(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil || runtime.GOARCH != "amd64" {
 		t.Skip("it needs perl and the system calls of amd64")
@@ -339,6 +340,9 @@ func TestEscapes(t *testing.T) {
 		root = t.TempDir()
 	})
 	if !ok {
+		if os.Getenv("FETTLE_FULL") == "" {
+			return // the attempts of the unprivileged user have run
+		}
 		prepareWorld(t, root)
 		require.NoError(t, exec.CommandContext(t.Context(), "chown", "-R", "0:0", root).Run())
 		top = root
