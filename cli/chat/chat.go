@@ -81,8 +81,11 @@ func (c *chat) Inputs() []string { return c.inputs.all() }
 
 // CycleMode implements [interactive.Session].
 func (c *chat) CycleMode() (string, error) {
-	order := []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeAuto, policy.ModePlan}
-	next := order[(slices.Index(order, c.config.ApprovalMode())+1)%len(order)] // from yolo, which is not in the order: the first
+	cycle := slices.DeleteFunc(policy.Modes(), func(m policy.ApprovalMode) bool { return m == policy.ModeYolo })
+	next := policy.ModeDefault // after yolo, which is not in the cycle
+	if i := slices.Index(cycle, c.config.ApprovalMode()); i >= 0 {
+		next = cycle[(i+1)%len(cycle)]
+	}
 	if err := c.config.SetApprovalMode(next); err != nil {
 		return string(c.config.ApprovalMode()), err
 	}

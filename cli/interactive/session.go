@@ -105,7 +105,7 @@ type Status struct {
 	Version   string
 	SessionID string
 	Model     string
-	Mode      string // approval mode: default, autoEdit, auto, yolo, plan
+	Mode      string // approval mode; see policy.Modes
 	Dir       string // the target directory, with ~ for the home directory
 	Branch    string // Git branch; "": none
 	Tokens    int    // tokens of the last request; 0: none yet

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // Requests of the bus, each with the ctx that ends with it, and their ends.
@@ -119,7 +120,7 @@ func (m *screen) configChanged(c bus.ConfigChanged) {
 	switch {
 	case c.Subagent != "" || c.Key == "":
 	case m.status.Mode != before.Mode:
-		m.note(interactive.LevelInfo, "Approval mode: "+modeWord(m.status.Mode)+".")
+		m.note(interactive.LevelInfo, "Approval mode: "+policy.ApprovalMode(m.status.Mode).Flag()+".")
 	case m.status.Model != before.Model:
 		m.note(interactive.LevelInfo, "Model: "+display.Line(m.status.Model)+".")
 	case c.Origin != "":

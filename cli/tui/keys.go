@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // key handles a key: first the current dialog, then the pager or list above the
@@ -156,15 +157,7 @@ func (m *screen) cycleMode() {
 		return
 	}
 	m.status.Mode = mode
-	m.notice = "approval mode: " + modeWord(mode)
-}
-
-// modeWord returns an approval mode as spelled by flags.
-func modeWord(mode string) string {
-	if mode == "autoEdit" {
-		return "auto_edit"
-	}
-	return mode
+	m.notice = "approval mode: " + policy.ApprovalMode(mode).Flag()
 }
 
 // enter submits the input, unless it ends with a backslash, which continues the line.

@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // segment is a part of the status line. If space is short, the segments with the
@@ -88,13 +89,13 @@ func (m *screen) segments(v blocks.Style) []segment {
 	if s.Branch != "" {
 		dir += " (" + display.Line(s.Branch) + ")"
 	}
-	mode := segment{text: modeWord(display.Line(s.Mode)), rank: 1, style: t.Dim}
-	switch s.Mode {
-	case "yolo":
+	mode := segment{text: policy.ApprovalMode(s.Mode).Flag(), rank: 1, style: t.Dim}
+	switch policy.ApprovalMode(s.Mode) {
+	case policy.ModeYolo:
 		mode.style = t.Error
-	case "autoEdit", "auto":
+	case policy.ModeAutoEdit, policy.ModeAuto:
 		mode.style = t.Warning
-	case "plan":
+	case policy.ModePlan:
 		mode.style = t.Accent
 	}
 	trust := segment{rank: 3, style: t.Dim}

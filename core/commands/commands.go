@@ -90,7 +90,7 @@ type Invocation struct {
 type Services interface {
 	Directories() []string // of the workspace, absolute, the target first
 	Model() string
-	ApprovalMode() string // default, autoEdit, auto, yolo or plan
+	ApprovalMode() string // see policy.Modes
 	// Setting returns the effective value of a key, as "model.name", as JSON.
 	Setting(key string) (json.RawMessage, bool)
 	// Branch returns the branch of the target directory's repository; "" without one.

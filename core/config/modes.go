@@ -83,7 +83,7 @@ func (c *Config) applyCeiling() bool {
 		return false
 	}
 	c.appliedCeiling = now.turn
-	changed := apply.Stricter(now.mode, c.mode)
+	changed := now.mode.Stricter(c.mode)
 	if changed {
 		c.setMode(now.mode)
 		c.announce(keyMode, now.mode, now.origin)
@@ -91,7 +91,7 @@ func (c *Config) applyCeiling() bool {
 	switch {
 	case now.mode == policy.ModePlan:
 		c.beforePlan = "" // do not restore a less strict mode
-	case c.beforePlan != "" && apply.Stricter(now.mode, c.beforePlan):
+	case c.beforePlan != "" && now.mode.Stricter(c.beforePlan):
 		c.beforePlan = now.mode
 	}
 	return changed
@@ -113,7 +113,7 @@ func (c *Config) lowerMode(mode policy.ApprovalMode, origin string) {
 // default.
 func (p *Parameters) cautious(m policy.ApprovalMode) policy.ApprovalMode {
 	mode, err := policy.ParseApprovalMode(string(m))
-	if len(p.unread) > 0 && err == nil && apply.Stricter(policy.ModeDefault, mode) {
+	if len(p.unread) > 0 && err == nil && policy.ModeDefault.Stricter(mode) {
 		return policy.ModeDefault
 	}
 	return m

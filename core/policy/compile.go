@@ -33,17 +33,7 @@ type modeSet uint8
 
 // modeBit returns the set of one mode; an invalid mode counts as the default one.
 func modeBit(m ApprovalMode) modeSet {
-	switch canonical, _ := ParseApprovalMode(string(m)); canonical {
-	case ModePlan:
-		return 1
-	case ModeAutoEdit:
-		return 4
-	case ModeYolo:
-		return 8
-	case ModeAuto:
-		return 16
-	}
-	return 2
+	return 1 << m.index()
 }
 
 // modesOf returns the modes whose rules apply in a mode: auto includes autoEdit.
@@ -54,7 +44,7 @@ func modesOf(m ApprovalMode) modeSet {
 	return modeBit(m)
 }
 
-const planBit = modeSet(1)
+const planBit = modeSet(1) // ModePlan is the first mode of modes
 
 // newRule returns a rule without its patterns and its description.
 func newRule(r Rule) *rule {

@@ -64,16 +64,16 @@ func decided(r *rule, v Verdict) Decision {
 
 // wouldAllow returns a remedy for a call that no rule covers.
 func (t *trial) wouldAllow() string {
-	rule, mode := "A rule that allows "+t.call.Tool, "yolo"
+	rule, mode := "A rule that allows "+t.call.Tool, ModeYolo
 	if t.call.Mode == ModePlan {
 		rule += " and has modes = [\"plan\"]"
 	}
 	if t.call.Kind == "edit" && t.protected() == nil {
-		mode = "auto_edit"
+		mode = ModeAutoEdit
 	} else if t.call.Untrusted {
 		return rule + " would allow it."
 	}
-	return rule + ", or approval mode " + mode + ", would allow it."
+	return rule + ", or approval mode " + mode.Flag() + ", would allow it."
 }
 
 // orYolo appends the suggestion of another mode to a remedy, in directories that

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -20,21 +21,74 @@ const (
 	ModePlan     ApprovalMode = "plan"     // shows changes and makes none
 )
 
-// ParseApprovalMode parses a mode: default, autoEdit or auto_edit, auto, yolo,
-// plan; "" is default. The error has code invalid_config.
+// modes is the only list of the modes, the strictest first.
+var modes = [...]struct {
+	mode          ApprovalMode
+	flag, meaning string
+}{
+	{ModePlan, "plan", "shows changes and makes none"},
+	{ModeDefault, "default", "requires approval of every change"},
+	{ModeAutoEdit, "auto_edit", "makes edits without approval"},
+	{ModeAuto, "auto", "makes edits and runs confined commands without approval"},
+	{ModeYolo, "yolo", "requires no approval"},
+}
+
+// Modes returns the approval modes, the strictest first.
+func Modes() []ApprovalMode {
+	all := make([]ApprovalMode, len(modes))
+	for i := range modes {
+		all[i] = modes[i].mode
+	}
+	return all
+}
+
+// ParseApprovalMode parses a mode of [Modes], or auto_edit for autoEdit; "" is
+// default. The error has code invalid_config.
 func ParseApprovalMode(s string) (ApprovalMode, error) {
-	switch m := ApprovalMode(s); m {
-	case "":
-		return ModeDefault, nil
-	case "auto_edit":
-		return ModeAutoEdit, nil
-	case ModeDefault, ModeAutoEdit, ModeAuto, ModeYolo, ModePlan:
-		return m, nil
+	if i := modeIndex(s); i >= 0 {
+		return modes[i].mode, nil
+	}
+	var flags []string
+	for _, m := range modes {
+		flags = append(flags, m.flag)
 	}
 	return "", fault.New(fault.InvalidConfig, "policy.mode",
 		fmt.Sprintf("%.40q is not an approval mode.", s),
-		"Use one of default, auto_edit, auto, yolo, plan.")
+		"Use one of "+strings.Join(flags, ", ")+".")
 }
+
+// modeIndex returns the index of a mode in [modes], or -1 if it is invalid.
+func modeIndex(s string) int {
+	if s == "" {
+		s = string(ModeDefault)
+	}
+	for i := range modes {
+		if s == string(modes[i].mode) || s == modes[i].flag {
+			return i
+		}
+	}
+	return -1
+}
+
+// index returns the index of the mode in [modes]. An invalid mode counts as default.
+func (m ApprovalMode) index() int {
+	if i := modeIndex(string(m)); i >= 0 {
+		return i
+	}
+	return modeIndex(string(ModeDefault))
+}
+
+// Stricter reports whether m requires more approvals than other. An invalid mode
+// counts as default.
+func (m ApprovalMode) Stricter(other ApprovalMode) bool { return m.index() < other.index() }
+
+// Flag returns the spelling of command lines: auto_edit for autoEdit, the mode itself
+// for the others, default for an invalid mode.
+func (m ApprovalMode) Flag() string { return modes[m.index()].flag }
+
+// Meaning returns the effect of the mode as a predicate, such as "makes edits without
+// approval". An invalid mode counts as default.
+func (m ApprovalMode) Meaning() string { return modes[m.index()].meaning }
 
 // String returns the mode, the zero value as default.
 func (m ApprovalMode) String() string {

@@ -145,16 +145,9 @@ func notRemembered(why string) error {
 // modesFrom returns a mode and the more permissive ones; autoEdit stands for auto
 // too, see [modesOf].
 func modesFrom(m ApprovalMode) []ApprovalMode {
-	if m == ModeAuto {
-		return []ApprovalMode{ModeAuto, ModeYolo}
-	}
-	all := []ApprovalMode{ModePlan, ModeDefault, ModeAutoEdit, ModeYolo}
-	for i := range all {
-		if modeBit(all[i]) == modeBit(m) {
-			return all[i:]
-		}
-	}
-	return all[1:]
+	return slices.DeleteFunc(Modes(), func(other ApprovalMode) bool {
+		return other.Stricter(m) || other == ModeAuto && m != ModeAuto
+	})
 }
 
 // narrowed creates rules from a template that allow c.

@@ -149,6 +149,27 @@ func TestApprovalMode(t *testing.T) {
 	require.Equal(t, "autoEdit", policy.ModeAutoEdit.String())
 }
 
+// The table of modes orders them, parses both spellings, and describes them.
+func TestModes(t *testing.T) {
+	modes := policy.Modes()
+	require.Equal(t, []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeAuto, policy.ModeYolo}, modes)
+	for i, m := range modes {
+		parsed, err := policy.ParseApprovalMode(m.Flag())
+		require.NoError(t, err)
+		require.Equal(t, m, parsed)
+		require.NotEmpty(t, m.Meaning())
+		for j, other := range modes {
+			require.Equal(t, i < j, m.Stricter(other), "%s, %s", m, other)
+		}
+	}
+	require.Equal(t, "auto_edit", policy.ModeAutoEdit.Flag())
+	for _, text := range []policy.ApprovalMode{"", "x"} {
+		require.Equal(t, []string{policy.ModeDefault.Flag(), policy.ModeDefault.Meaning()}, []string{text.Flag(), text.Meaning()})
+		require.True(t, policy.ModePlan.Stricter(text))
+		require.False(t, text.Stricter(policy.ModeDefault))
+	}
+}
+
 // FuzzKinds: no change is ever allowed in plan mode, and otherwise only by mode,
 // by kind or by a rule with a name of the tool.
 func FuzzKinds(f *testing.F) {

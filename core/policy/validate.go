@@ -172,7 +172,7 @@ func checkNames(r Rule) error {
 	}
 	for _, m := range r.Modes {
 		if _, err := ParseApprovalMode(string(m)); err != nil || m == "" {
-			return invalid(r, "%.40q is not an approval mode; use default, autoEdit, auto, yolo, plan", m)
+			return invalid(r, "%.40q is not an approval mode; use %s", m, modeNames(Modes()))
 		}
 	}
 	return nil

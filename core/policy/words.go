@@ -79,7 +79,8 @@ func (r Rule) aboutShell() bool {
 // inModes returns the phrase for the modes of the rule, unless these are the ones
 // of such a rule without any.
 func (r Rule) inModes() string {
-	const every, changing = modeSet(31), modeSet(30)
+	const every = modeSet(1<<len(modes) - 1)
+	const changing = every &^ planBit
 	var in modeSet
 	for _, m := range r.Modes {
 		in |= modeBit(m)
@@ -94,9 +95,9 @@ func (r Rule) inModes() string {
 		return ", in plan mode too"
 	}
 	var names []string
-	for _, m := range []ApprovalMode{ModeDefault, ModeAutoEdit, ModeAuto, ModeYolo, ModePlan} {
-		if in&modeBit(m) != 0 {
-			names = append(names, map[bool]string{true: "auto_edit", false: m.String()}[m == ModeAutoEdit])
+	for _, m := range modes {
+		if in&modeBit(m.mode) != 0 {
+			names = append(names, m.flag)
 		}
 	}
 	return ", in " + listed(names, "and") + " mode"

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
@@ -56,9 +57,16 @@ func (g *Flags) Register(root *cobra.Command) {
 	f.StringVar(&g.Cwd, "cwd", "", "working `directory` of the tools (default: the current directory)")
 	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "additional `directories` that the tools may access")
 	f.StringVar(&g.settingsFile, "settings", "", "settings `file` that takes precedence over all settings except flags")
-	mode := NewChoice(&g.ApprovalMode, "default", "auto_edit", "autoEdit", "auto", "yolo", "plan")
-	mode.given = &g.modeSet
-	f.Var(mode, "approval-mode", "which tool calls need no approval: default|auto_edit|auto|yolo|plan")
+	var spellings, names []string
+	for _, m := range policy.Modes() {
+		names = append(names, m.Flag())
+		if spellings = append(spellings, m.Flag()); m.Flag() != m.String() {
+			spellings = append(spellings, m.String())
+		}
+	}
+	mode := NewChoice(&g.ApprovalMode, spellings...)
+	g.ApprovalMode, mode.given = policy.ModeDefault.Flag(), &g.modeSet
+	f.Var(mode, "approval-mode", "tool calls that run without approval: "+strings.Join(names, "|"))
 	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: "+modelForms()+", or a NAME that implies its provider")
 	f.Var(&nameList{names: &g.CoreTools, given: &g.CoreToolsSet}, "core-tools", "enable exactly these built-in `tools` instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` allowed without approval; for shell commands: run_shell_command(git status,git log)")

@@ -36,7 +36,7 @@ type Definition struct {
 	// OnlyCommands and DeniedCommands are prefixes of the command lines that the agent may and may
 	// not run with run_shell_command. nil: all may run, and none is denied. The host enforces them.
 	OnlyCommands, DeniedCommands []string
-	// Mode is the most permissive approval mode of a run: plan, default or autoEdit. A stricter
+	// Mode is the most permissive approval mode of a run, never yolo. A stricter
 	// mode of the caller takes precedence. "": the caller's. The host enforces it.
 	Mode string
 	// Values are additional tools, in the agent's own registry.

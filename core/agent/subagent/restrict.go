@@ -6,6 +6,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/internal/position"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
@@ -116,22 +117,29 @@ func (r *reading) disallowedTools(m *position.Member) {
 // stricter. An agent with an unknown mode is dropped.
 func (r *reading) permissionMode(m *position.Member) {
 	text, _ := m.Text()
-	switch folded(text) {
-	case "plan":
-		r.d.Mode = "plan"
-		r.d.DisallowedTools = append(r.d.DisallowedTools, "exit_plan_mode", "enter_plan_mode")
-	case "default":
-		r.d.Mode = "default"
-	case "acceptedits", "autoedit":
-		r.d.Mode = "autoEdit"
-	case "auto":
-		r.d.Mode = "auto"
+	name := folded(text)
+	switch name {
 	case "bypasspermissions", "yolo", "inherit":
 		r.d.Mode = "" // the caller's: an agent never gets a more permissive one
-	default:
-		r.drop(m.Line, fmt.Sprintf("The value %s of %s is not known, so the permissions of the agent are unknown.", quoted(text), m.Key),
-			"Use one of plan, default, autoEdit, auto.")
+		return
+	case "acceptedits":
+		name = folded(string(policy.ModeAutoEdit))
 	}
+	var names []string
+	for _, mode := range policy.Modes() {
+		if folded(string(mode)) == name {
+			r.d.Mode = string(mode)
+			if mode == policy.ModePlan {
+				r.d.DisallowedTools = append(r.d.DisallowedTools, "exit_plan_mode", "enter_plan_mode")
+			}
+			return
+		}
+		if mode != policy.ModeYolo {
+			names = append(names, string(mode))
+		}
+	}
+	r.drop(m.Line, fmt.Sprintf("The value %s of %s is not known, so the permissions of the agent are unknown.", quoted(text), m.Key),
+		"Use one of "+strings.Join(names, ", ")+".")
 }
 
 // Select returns the available tools that the agent has, in their order, and the entries of Tools

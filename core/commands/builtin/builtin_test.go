@@ -394,7 +394,7 @@ func TestCommands(t *testing.T) {
 		"/dir add":                 {"", "Missing directory"},
 		"/init":                    {"find context", "^> Write the file /dir/FETTLE.md"},
 		"/mode":                    {"", "The approval mode is `default`(?s).*yolo"},
-		"/mode autoEdit":           {"mode autoEdit", "it makes edits without asking"},
+		"/mode autoEdit":           {"mode autoEdit", "it makes edits without approval"},
 		"/plan":                    {"mode plan", "`plan` now"},
 		"/plan build a bridge":     {"mode plan", "^> build a bridge$"},
 		"/settings":                {"", "^dialog settings$"},

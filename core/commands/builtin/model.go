@@ -6,6 +6,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -70,16 +71,14 @@ func (s *Services) setModel(ctx context.Context, args string) (commands.Result, 
 	return info("The model is %s for this session.", code(name)), nil
 }
 
-// The approval modes, and their effects.
-var modes = []commands.Candidate{
-	{Value: "default", Description: "asks before every change"},
-	{Value: "autoEdit", Description: "makes edits without asking"},
-	{Value: "auto", Description: "makes edits and runs confined commands without asking"},
-	{Value: "plan", Description: "shows changes and makes none"},
-	{Value: "yolo", Description: "asks nothing"},
+// modes returns the approval modes and their effects.
+func modes() []commands.Candidate {
+	var all []commands.Candidate
+	for _, m := range policy.Modes() {
+		all = append(all, commands.Candidate{Value: m.String(), Description: m.Meaning()})
+	}
+	return all
 }
-
-const modePlan = "plan"
 
 func modeCommand(s *Services) *commands.Command {
 	return &commands.Command{
@@ -90,13 +89,13 @@ func modeCommand(s *Services) *commands.Command {
 			}
 			var b strings.Builder
 			b.WriteString("The approval mode is " + code(s.Mode.Mode()) + ". /mode NAME selects another:\n\n")
-			for _, m := range modes {
+			for _, m := range modes() {
 				item(&b, m.Value, m.Description)
 			}
 			return info("%s", b.String()), nil
 		},
 		Completion: func(_ context.Context, _ *commands.Context, partial string) ([]commands.Candidate, error) {
-			return beginning(modes, partial), nil
+			return beginning(modes(), partial), nil
 		},
 	}
 }
@@ -106,19 +105,14 @@ func setMode(ctx context.Context, s *Services, name string) (commands.Result, er
 		return nil, err
 	}
 	now := s.Mode.Mode()
-	for _, m := range modes {
-		if m.Value == now {
-			return info("The approval mode is %s now: it %s.", code(now), m.Description), nil
-		}
-	}
-	return info("The approval mode is %s now.", code(now)), nil
+	return info("The approval mode is %s now: it %s.", code(now), policy.ApprovalMode(now).Meaning()), nil
 }
 
 func planCommand(s *Services) *commands.Command {
 	return &commands.Command{
 		Name: "plan", Description: "Selects plan mode, in which nothing is changed, and sends the task to the model: /plan TASK", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, task string) (commands.Result, error) {
-			result, err := setMode(ctx, s, modePlan)
+			result, err := setMode(ctx, s, string(policy.ModePlan))
 			if err != nil || task == "" {
 				return result, err
 			}

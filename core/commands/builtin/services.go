@@ -374,6 +374,6 @@ type ContextFile interface {
 
 // Mode is the approval mode.
 type Mode interface {
-	Mode() string // default, autoEdit, auto, plan or yolo
+	Mode() string // see policy.Modes
 	SetMode(ctx context.Context, mode string) error
 }

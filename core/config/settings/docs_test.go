@@ -8,9 +8,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,11 +20,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/policy"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated documentation")
 
 const docs = "../../../docs"
+
+// The setting takes the modes of policy.Modes in both spellings.
+func TestModeValues(t *testing.T) {
+	field, _ := reflect.TypeFor[settings.General]().FieldByName("DefaultApprovalMode")
+	values := strings.Split(strings.ReplaceAll(field.Tag.Get("jsonschema"), "enum=", ""), ",")
+	spellings := map[string]bool{}
+	for _, m := range policy.Modes() {
+		spellings[m.String()], spellings[m.Flag()] = true, true
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(spellings)), values)
+}
 
 // comments returns the doc comments of the package's structs and their fields,
 // by "Type" and "Type.Field".

@@ -1,6 +1,11 @@
 package settings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
 
 // tighten returns the contribution of an untrusted project to a key: lower is the
 // value without it, nil for none. ok is false if there is none; whole reports
@@ -62,17 +67,11 @@ func limitOf(value any) float64 {
 
 // strictness orders approval modes. An unknown mode is the least strict.
 func strictness(value any) int {
-	switch value {
-	case "yolo":
-		return 1
-	case "auto":
-		return 2
-	case "autoEdit", "auto_edit":
-		return 3
-	case "default":
-		return 4
-	case "plan":
-		return 5
+	text, _ := value.(string)
+	mode, err := policy.ParseApprovalMode(text)
+	if err != nil || text == "" {
+		return 0
 	}
-	return 0
+	modes := policy.Modes()
+	return len(modes) - slices.Index(modes, mode)
 }

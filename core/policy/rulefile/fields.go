@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/internal/position"
+	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // fields reads the keys of one table and reports their problems.
@@ -189,6 +190,14 @@ func (f *fields) badChoice(line int, key, got string, words []string) {
 		remedy = "Did you mean " + nearest + "? " + remedy
 	}
 	f.fail(line, key, KindSchema, quote(got)+" is not a valid value.", remedy)
+}
+
+func (f *fields) badMode(line int, key, got string) {
+	var names []string
+	for _, m := range policy.Modes() {
+		names = append(names, m.String())
+	}
+	f.badChoice(line, key, got, names)
 }
 
 // settings reads a table of arbitrary keys and values; nil without one.

@@ -128,7 +128,7 @@ func (f *fields) modes() []policy.ApprovalMode {
 	for _, text := range f.texts(false, true, "modes") {
 		mode, err := policy.ParseApprovalMode(text)
 		if err != nil {
-			f.badChoice(e.Line, "modes", text, []string{"default", "autoEdit", "auto", "yolo", "plan"})
+			f.badMode(e.Line, "modes", text)
 			return nil
 		}
 		if !slices.Contains(modes, mode) {

@@ -139,7 +139,7 @@ func (f *fields) mode(key string) policy.ApprovalMode {
 	text := f.text(key)
 	mode, err := policy.ParseApprovalMode(text)
 	if err != nil {
-		f.badChoice(f.get(key).Line, key, text, []string{"default", "autoEdit", "auto", "yolo", "plan"})
+		f.badMode(f.get(key).Line, key, text)
 	}
 	return mode
 }

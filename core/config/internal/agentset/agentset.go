@@ -182,9 +182,8 @@ func rulesOf(d *subagent.Definition) []policy.Rule {
 // Mode returns the mode of a run: the definition's if it is stricter than the
 // caller's, and "" for the caller's.
 func Mode(d *subagent.Definition, caller policy.ApprovalMode) policy.ApprovalMode {
-	strictest := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeAuto, policy.ModeYolo}
 	mode := policy.ApprovalMode(d.Mode)
-	if d.Mode == "" || slices.Index(strictest, mode) >= slices.Index(strictest, caller) {
+	if d.Mode == "" || !mode.Stricter(caller) {
 		return ""
 	}
 	return mode

@@ -20,7 +20,7 @@ type liveKey struct {
 // liveKeys returns these keys. All other keys take effect in the next session.
 func liveKeys() []liveKey {
 	return []liveKey{
-		{KeyMode, func(old, now settings.Settings) bool { return Stricter(ModeOf(now), ModeOf(old)) }},
+		{KeyMode, func(old, now settings.Settings) bool { return ModeOf(now).Stricter(ModeOf(old)) }},
 		{KeyKillSwitch, func(_, now settings.Settings) bool { return !now.Tools.FileReadCacheDisabled }},
 		{"tools.exclude", func(old, now settings.Settings) bool { return within(old.Tools.Exclude, now.Tools.Exclude) }},
 		{"skills.disabled", func(old, now settings.Settings) bool { return within(old.Skills.Disabled, now.Skills.Disabled) }},
@@ -100,12 +100,6 @@ func nextSession(key string, isLive bool, newer *settings.Result) fault.Problem 
 		p.Layer, p.Path, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
 	}
 	return p
-}
-
-// Stricter reports whether a requires more approvals than b.
-func Stricter(a, b policy.ApprovalMode) bool {
-	order := []policy.ApprovalMode{policy.ModeYolo, policy.ModeAuto, policy.ModeAutoEdit, policy.ModeDefault, policy.ModePlan}
-	return slices.Index(order, a) > slices.Index(order, b)
 }
 
 // Unreadable reports whether a problem concerns a whole file that is not applied.
