@@ -2,6 +2,8 @@ package filestate
 
 import (
 	"container/list"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -252,6 +254,18 @@ func (c *FileReadCache) disqualify(path string, info workspace.Info) {
 			r.forgetContent()
 		}
 	}
+}
+
+// namesOf returns the paths at which the file that info describes was seen; none if it is unknown at
+// path and has changed.
+func (c *FileReadCache) namesOf(path string, info workspace.Info) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.identify(path, info, "")
+	if r == nil {
+		return nil
+	}
+	return slices.Collect(maps.Keys(r.paths))
 }
 
 // Invalidate removes the entry of the file last seen at path. A file that was never seen is not an

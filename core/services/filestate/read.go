@@ -68,6 +68,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 		}
 		if !r.Ranged && !r.Repeat && !s.single && !s.ApplyKillSwitch() {
 			if p := s.consult(ctx, r.Path, info); p != nil {
+				s.give(ctx, r.Path, p.SHA256)
 				return &Read{Placeholder: p}, nil
 			}
 		}

@@ -196,6 +196,7 @@ func (s *Service) commitRead(read heldRead) (whole bool) {
 	}
 	if whole {
 		s.dropped.remove(path, rd.sha)
+		s.given.add(path, rd.sha)
 		if read.data != nil {
 			s.keepBase(read.path, rd.info, rd.sha, read.data)
 		}

@@ -86,6 +86,7 @@ type Service struct {
 	result     atomic.Int64 // the limit ResultBytes
 
 	dropped droppedSet
+	given   givenHashes
 
 	killSwitchMu sync.Mutex
 	turn         int64 // of the kill switch, when it was last applied
@@ -106,7 +107,7 @@ func New(o Options) *Service {
 		single:     o.NoSession,
 		hook:       o.Hook,
 	}
-	s.Cache.max = s.limits.cacheSize
+	s.Cache.max, s.given.max = s.limits.cacheSize, s.limits.cacheSize
 	if s.bases == nil {
 		s.bases = new(BaseStore)
 	}
@@ -150,6 +151,7 @@ func (s *Service) StartSession(highest int64) {
 	s.Versions.reset()
 	s.Versions.raise(highest)
 	s.Cache.Clear()
+	s.given.clear()
 }
 
 // Compacted forgets which files were shown, because the history with them is gone; versions

@@ -32,6 +32,7 @@ func (s *Service) Written(ctx context.Context, p workspace.Path, info workspace.
 	lines := textfile.Lines(text)
 	version := s.Versions.NextVersion()
 	s.recordWrite(ctx, p, info, sha, lines, version)
+	s.give(ctx, p, sha)
 	st := State{FilePath: p.String(), Version: &version, SHA256: &sha}
 	if s.mayShowText(p, text, lines) {
 		st.Content = &text
@@ -52,6 +53,7 @@ func (s *Service) WrittenUnseen(ctx context.Context, p workspace.Path, info work
 	if !byHash {
 		return Withheld(p.String())
 	}
+	s.give(ctx, p, sha)
 	version := s.Versions.NextVersion()
 	return State{FilePath: p.String(), Version: &version, SHA256: &sha}
 }

@@ -16,7 +16,7 @@ import (
 type SafePatchParams struct {
 	FilePath          string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target directory."`
 	UnifiedDiff       string `json:"unified_diff" jsonschema_description:"The change as a unified diff of this one file. Line numbers may be wrong; context and removed lines must be copied exactly."`
-	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state object that the diff is based on; for a file that does not exist yet, that of empty input (e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855)."`
+	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{12\\,64}$" jsonschema_description:"The sha256 of the state object that the diff is based on, or at least its first 12 digits; for a file that does not exist yet, that of empty input (e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855)."`
 }
 
 const safePatchDescription = "Changes one file by a unified diff, all hunks or none, only if the file still is what the diff is based on. Rules: " +
@@ -41,12 +41,16 @@ func newSafePatch() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
+			proof, params, err := s.baseHash(path, p.BaseContentSHA256, params)
+			if err != nil {
+				return nil, err
+			}
 			return &change{
 				services: s, params: params, action: "Patch", amend: amendPatch,
 				request: mutation.Request{
 					Path:  path,
 					Verb:  filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
-					Proof: strings.ToLower(p.BaseContentSHA256),
+					Proof: proof,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
 						return s.applyDiff(path, base, p.UnifiedDiff)
 					},

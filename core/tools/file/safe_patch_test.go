@@ -22,7 +22,7 @@ func patchArgs(path, diff, hash string) args {
 	return args{"file_path": path, "unified_diff": diff, "base_content_sha256": hash}
 }
 
-// FS-26: three required strings, and a hash of 64 hexadecimal digits in either case.
+// FS-26, ED-05: three required strings, and a hash of 12 to 64 hexadecimal digits in either case.
 func TestSafePatchArguments(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -38,7 +38,7 @@ func TestSafePatchArguments(t *testing.T) {
 		requireError(t, r, fault.InvalidToolParams, "")
 		require.Contains(t, r.Result.Error.Message, key)
 	}
-	for _, hash := range []string{"", "abc", sum(base)[1:], sum(base) + "0", strings.Repeat("g", 64), " " + sum(base)[1:]} {
+	for _, hash := range []string{"", "abc", sum(base)[:11], sum(base)[1:], sum(base) + "0", strings.Repeat("g", 64), " " + sum(base)[1:]} {
 		requireError(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, hash)), fault.InvalidToolParams, "")
 		if hash == "" {
 			continue // left out, for write_file

@@ -16,14 +16,15 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are the session services of these tools. All but Access, Apply and Results are required; all must be safe for
-// concurrent use.
+// Services are the session services of these tools. All but Hashes, Access, Apply and Results are required; all must be
+// safe for concurrent use.
 type Services struct {
 	Paths       Paths
 	Reader      Reader
 	Mutator     Mutator
 	Directories Directories
 	Finder      Finder
+	Hashes      Hashes                                             // nil: no hash may be shortened
 	Access      Access                                             // called for each successful access; nil: none
 	Apply       func(base string, c *patch.Change) (string, error) // nil: patch.ApplyStrict
 	Results     Results                                            // nil: results have no limit of their own
@@ -44,6 +45,12 @@ type Reader interface {
 	Read(ctx context.Context, r filestate.ReadRequest) (*filestate.Read, error)
 	// MayShow reports whether read_file would show the file without approval.
 	MayShow(p workspace.Path) bool
+}
+
+// Hashes expands shortened hashes; *filestate.Service implements it.
+type Hashes interface {
+	// FullHash returns all digits of a hash that a call passes for the file at p, in lower case.
+	FullHash(p workspace.Path, hash string) (string, error)
 }
 
 // Mutator changes files; *mutation.Service implements it.

@@ -15,7 +15,7 @@ import (
 type WriteFileParams struct {
 	FilePath          string `json:"file_path" jsonschema_description:"The file to write: absolute, or relative to the target directory."`
 	Content           string `json:"content" jsonschema_description:"The whole new content."`
-	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state to replace. Omit it to create a file; it is required to replace one."`
+	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{12\\,64}$" jsonschema_description:"The sha256 of the state to replace, or at least its first 12 digits. Omit it to create a file; it is required to replace one."`
 	LineEndings       string `json:"line_endings,omitempty" jsonschema:"enum=keep,enum=lf,enum=crlf" jsonschema_description:"keep, the default: those of the replaced file; if it mixes them, unchanged lines keep theirs and others get the commoner one. lf, crlf: for all lines, of a new file too."`
 }
 
@@ -45,6 +45,10 @@ func newWriteFile() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
+			proof, params, err := s.baseHash(path, p.BaseContentSHA256, params)
+			if err != nil {
+				return nil, err
+			}
 			endings := textfile.Newline(p.LineEndings)
 			if p.LineEndings == "keep" {
 				endings = textfile.NewlineNone
@@ -54,7 +58,7 @@ func newWriteFile() (*Factory, error) {
 				request: mutation.Request{
 					Path:       path,
 					Verb:       filestate.Verb{Ing: "overwriting", Infinitive: "overwrite", Participle: "overwritten", Component: "WRITE_FILE"},
-					Proof:      strings.ToLower(p.BaseContentSHA256),
+					Proof:      proof,
 					NeedsProof: true, Whole: true,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
 						return mutation.Change{Text: withEndings(p.Content, base, endings)}, nil

@@ -189,7 +189,7 @@ func (s *served) instructions() string {
 		"Do not try to do the same in another way. " +
 		"The resources include files with instructions for this project."
 	if s.options.Stateless {
-		text += " There is no session: calls are independent. Every change of an existing file requires base_content_sha256, and a tool without that parameter is refused with the reason no_session."
+		text += " There is no session: calls are independent. Every change of an existing file requires base_content_sha256 with all 64 digits, and a tool without that parameter is refused with the reason no_session."
 	}
 	return text
 }
