@@ -34,6 +34,7 @@ type arguments struct {
 	unclear bool // they are not a JSON object, or ambiguous
 	values  map[string]any
 	texts   *texts
+	line    *commandLine // of a shell call, if parsed
 }
 
 // texts are the forms of arguments in which patterns are searched. They differ in

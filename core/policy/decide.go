@@ -10,7 +10,11 @@ import (
 type trial struct {
 	*snapshot
 	call *Call
-	args arguments
+	args *arguments
+}
+
+func newTrial(s *snapshot, c *Call) *trial {
+	return &trial{snapshot: s, call: c, args: &arguments{call: c}}
 }
 
 // outcome is the result of the rules: the deciding one, and the highest one above
@@ -43,26 +47,27 @@ func (s *snapshot) decide(c *Call) Decision {
 	if c.Confinable != "" && c.Confined == "" && isShell(c) {
 		return s.decidePlaced(c)
 	}
-	d, _ := s.decideAt(c)
-	return d
+	t := newTrial(s, c)
+	found := s.find(c, t.args)
+	if found.shell != nil {
+		return t.judge(found.shell).decide(found)
+	}
+	d, _ := t.plain(found)
+	d.Checkers = t.due(found)
+	return t.complete(d, found)
 }
 
-// decideAt decides under the assumption of the call about how its command runs.
-// Of a command line it returns how the parts may run.
-func (s *snapshot) decideAt(c *Call) (d Decision, w ways) {
-	t := &trial{snapshot: s, call: c}
-	t.args.call = c
-	found := s.find(c, &t.args)
-	if found.shell != nil {
-		j := t.judge(found.shell)
-		w = j.ways()
-		d = j.decision()
-		d.Checkers = due(found, c, j.due)
-		j.checkWrites(&d)
-	} else {
-		d, _ = t.plain(found)
-		d.Checkers = t.due(found)
-	}
+// decide returns the decision about the line.
+func (j *judge) decide(found *candidates) Decision {
+	d := j.decision()
+	d.Checkers = due(found, j.call, j.due)
+	j.checkWrites(&d)
+	return j.complete(d, found)
+}
+
+// complete adds to a decision what it has of any call.
+func (t *trial) complete(d Decision, found *candidates) Decision {
+	c := t.call
 	if d.Decision == Deny {
 		d.Checkers = nil
 	}
@@ -76,7 +81,7 @@ func (s *snapshot) decideAt(c *Call) (d Decision, w ways) {
 		d.Parts = []Part{}
 	}
 	d.Unnamed = found.unnamed
-	return d, w
+	return d
 }
 
 // due returns the checkers whose conditions are met, or may be.

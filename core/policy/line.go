@@ -13,11 +13,8 @@ import (
 // is, and allowed if every part is.
 type judge struct {
 	*trial
+	*commandLine
 	index  *shellIndex
-	line   *shell.Line
-	start  string // absolute directory in which the line starts; "" if unknown
-	parts  []shell.Part
-	brings []bool // a part runs others
 	judged []judged
 
 	frees    []*free     // what the read-only table says about each part, computed on demand
@@ -27,10 +24,22 @@ type judge struct {
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
 
+}
+
+// commandLine is the call's command line, with everything that does not depend on
+// how it runs.
+type commandLine struct {
+	line   *shell.Line
+	start  string // absolute directory in which the line starts; "" if unknown
+	parts  []shell.Part
+	brings []bool        // a part runs others
+	uses   []*free // rows of the read-only table, computed on demand
+
 	spellings []spellings    // of parts, for the patterns of rules that tighten
 	lines     map[*rule]bool // whose patterns match the unparsed line
 	memory    [2]states      // of searches in texts with holes
 	lineFound []*rule        // whose patterns may match it; nil: not computed yet
+	partFound [][]*rule      // whose patterns may match each part, likewise
 
 	searched string // the command contained in texts
 	texts    *texts
@@ -40,7 +49,7 @@ type judge struct {
 type judged struct {
 	outcome
 	verdict Verdict
-	reason  string
+	reason  string // "": see [judge.explained]
 	remedy  string
 	covers  int // number of the part's leading words that the allowing rule names
 	asWrite *Decision
@@ -48,7 +57,15 @@ type judged struct {
 
 // takeApart parses the call's command line.
 func (t *trial) takeApart(index *shellIndex) *judge {
-	j := &judge{trial: t, index: index, start: t.call.base()}
+	if t.args.line == nil {
+		t.args.line = &commandLine{}
+		t.parse(t.args.line)
+	}
+	return &judge{trial: t, commandLine: t.args.line, index: index}
+}
+
+func (t *trial) parse(j *commandLine) {
+	j.start = t.call.base()
 	if dir := t.args.text("dir_path"); dir != "" {
 		j.start = t.call.absolute(dir)
 	}
@@ -69,14 +86,13 @@ func (t *trial) takeApart(index *shellIndex) *judge {
 	case len(j.parts) == 0: // comments, or tests without commands
 		j.parts = []shell.Part{{Kind: shell.Builtin, Text: command, Parent: -1}}
 	}
-	j.findTops()
+	t.findTops(j)
 	j.brings = make([]bool, len(j.parts))
 	for _, p := range j.parts {
 		if p.Parent >= 0 && p.Kind != shell.Write && !p.Option {
 			j.brings[p.Parent] = true
 		}
 	}
-	return j
 }
 
 // judge parses the call's command line and decides about its parts.
@@ -103,7 +119,7 @@ func (j *judge) decision() Decision {
 	parts := make([]Part, len(j.parts))
 	explicit := false // a written rule matches a part
 	for i := range j.judged {
-		v := &j.judged[i]
+		v := j.explained(i)
 		own := v.rule != nil && v.rule.own == written
 		switch now := j.judged[first].verdict; {
 		case strictness(v.verdict) > strictness(now), v.verdict == Allow && now == Allow && own && !explicit:

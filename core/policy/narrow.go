@@ -155,8 +155,7 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 	if template.Run != "" {
 		c = c.at(atOutside)
 	}
-	t := &trial{snapshot: s, call: c}
-	t.args.call = c
+	t := newTrial(s, c)
 	template.Tools = []string{c.Tool}
 	if scope == ScopeServer && c.Server == "" {
 		return nil, notRemembered("The tool " + c.Tool + " belongs to no MCP server.")
@@ -171,7 +170,7 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 	}
 	if isShell(c) {
 		template.Tools = []string{shellTool}
-		return t.judge(s.find(c, &t.args).shell).narrowed(template, exact)
+		return t.judge(s.find(c, t.args).shell).narrowed(template, exact)
 	}
 	if ofTool(c).lasts == neverLasts {
 		return nil, notRemembered(c.Tool + " requires approval each time.")

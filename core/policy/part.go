@@ -12,12 +12,6 @@ func (j *judge) run(i int) judged {
 	p := &j.parts[i]
 	out, covers := j.walkPart(i, 0)
 	v := judged{outcome: out, verdict: out.verdict(), covers: covers}
-	v.reason, v.remedy = j.explainPart(p, &v)
-	if j.call.Confined != "" && v.decisive().own == ownAsks {
-		if r := j.openRule(i); r != nil {
-			v.reason = openReason(r)
-		}
-	}
 	if j.call.Untrusted && v.verdict == Allow && len(p.Words) > 0 && programName(p.Words[0].Text) == "git" {
 		v.verdict = AskUser
 		v.reason = "The directory is not trusted, and git would run the hooks and the configuration that it finds there."
@@ -31,6 +25,21 @@ func (j *judge) run(i int) judged {
 	}
 	if v.verdict == Allow && v.rule.own == ownConfined {
 		j.guardConfined(i, &v)
+	}
+	return v
+}
+
+// explained returns the decision on a part with its reason.
+func (j *judge) explained(i int) *judged {
+	v := &j.judged[i]
+	if v.reason != "" || j.parts[i].Kind == shell.Write {
+		return v
+	}
+	v.reason, v.remedy = j.explainPart(i, v)
+	if j.call.Confined != "" && v.decisive().own == ownAsks {
+		if r := j.openRule(i); r != nil {
+			v.reason = openReason(r)
+		}
 	}
 	return v
 }

@@ -350,7 +350,8 @@ func (j *judge) frame(command string) (before, text, after string) {
 }
 
 // explainPart explains a part's verdict, and what would change it.
-func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
+func (j *judge) explainPart(i int, v *judged) (reason, remedy string) {
+	p := &j.parts[i]
 	r := v.decisive()
 	text := abridged(p.Text)
 	switch {
@@ -365,7 +366,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r.own == ownConfined:
 		return confinedReason, ""
 	case r.own == ownReadOnly:
-		return j.freeReason(p), ""
+		return j.freeReason(i), ""
 	case r.own == ownBuiltins && p.Kind == shell.Builtin:
 		return "It changes nothing outside of the shell.", ""
 	case r.own == ownBuiltins:
@@ -379,5 +380,5 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace directories, or add the other directory to them."
 	}
-	return "No rule allows " + text + "." + j.boundReason(p), "A rule that allows the prefix " + abridged(shell.Quote(suggested(p))) + " would allow this part."
+	return "No rule allows " + text + "." + j.boundReason(i), "A rule that allows the prefix " + abridged(shell.Quote(suggested(p))) + " would allow this part."
 }

@@ -186,21 +186,16 @@ func (j *judge) patterned(i int) []ref {
 	if len(x.rules) == 0 {
 		return nil
 	}
-	f := found{rules: make([]*rule, 0, fewRules)}
-	f.add(x.always...)
-	f.add(j.patternsOfLine()...)
+	if j.partFound == nil {
+		j.partFound = make([][]*rule, len(j.parts))
+	}
 	p := &j.parts[i]
-	for _, s := range j.spelled(i) {
-		x.search(&f, s.text)
+	if j.partFound[i] == nil {
+		j.partFound[i] = j.patternsOfPart(i)
 	}
-	for _, s := range j.hidden(i) {
-		x.search(&f, s.text)
-	}
-	if len(j.hidden(i)) > 0 || named(p) && len(p.Words) > 1 && (habitsOf[family(p.Words[0].Text)].long != nil || hasLong(p)) || j.mayTakeOptions(i) {
-		f.add(x.options...)
-	}
-	refs := make([]ref, 0, len(f.rules)+2)
-	for _, r := range f.rules {
+	rules := j.partFound[i]
+	refs := make([]ref, 0, len(rules)+2)
+	for _, r := range rules {
 		refs = append(refs, ref{rule: r})
 	}
 	if !p.Option && p.Kind != shell.Write && (p.Kind == shell.Unknown || len(p.Words) > 0 && !fixed(p.Words[0])) {
@@ -208,7 +203,7 @@ func (j *judge) patterned(i int) []ref {
 		// denies represent the others.
 		deny := false
 		for _, r := range x.rules {
-			if deny = r.Decision == Deny; r.holds(j.call) && (deny || len(refs) == len(f.rules)) {
+			if deny = r.Decision == Deny; r.holds(j.call) && (deny || len(refs) == len(rules)) {
 				refs = append(refs, ref{rule: r, forced: true})
 				if deny {
 					break
@@ -218,6 +213,25 @@ func (j *judge) patterned(i int) []ref {
 	}
 	slices.SortStableFunc(refs, func(a, b ref) int { return cmp.Compare(a.at, b.at) })
 	return refs
+}
+
+// patternsOfPart returns the rules with a pattern that tightens and that may match
+// a part or the line.
+func (j *judge) patternsOfPart(i int) []*rule {
+	x, p := &j.index.patterns, &j.parts[i]
+	f := found{rules: make([]*rule, 0, fewRules)}
+	f.add(x.always...)
+	f.add(j.patternsOfLine()...)
+	for _, s := range j.spelled(i) {
+		x.search(&f, s.text)
+	}
+	for _, s := range j.hidden(i) {
+		x.search(&f, s.text)
+	}
+	if len(j.hidden(i)) > 0 || named(p) && len(p.Words) > 1 && (habitsOf[family(p.Words[0].Text)].long != nil || hasLong(p)) || j.mayTakeOptions(i) {
+		f.add(x.options...)
+	}
+	return f.rules
 }
 
 // hasLong reports whether a part has a long option, which may be abbreviated.

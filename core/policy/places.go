@@ -159,9 +159,8 @@ func destination(p *shell.Part) (string, bool) {
 // there are none.
 func (e *Engine) Paths(c Call) []string {
 	s := e.now.Load()
-	t := &trial{snapshot: s, call: &c}
-	t.args.call = &c
-	found := s.find(&c, &t.args)
+	t := newTrial(s, &c)
+	found := s.find(&c, t.args)
 	var paths []string
 	add := func(path string) {
 		if filepath.IsAbs(path) {

@@ -73,9 +73,8 @@ func TestLooseSpellingsAreMadeWhereTheyMayMatch(t *testing.T) {
 			line += " " + words[r.IntN(len(words))]
 		}
 		c := Call{Tool: shellTool, Params: append(appendString([]byte(`{"command":`), line), '}')}
-		d := &trial{snapshot: e.now.Load(), call: &c}
-		d.args.call = &c
-		j := d.takeApart(d.find(&c, &d.args).shell)
+		d := newTrial(e.now.Load(), &c)
+		j := d.takeApart(d.find(&c, d.args).shell)
 		for i := range j.parts {
 			j.spelled(i)
 			for _, rule := range j.index.patterns.rules {

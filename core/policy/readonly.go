@@ -52,7 +52,7 @@ func (j *judge) free(i int) *free {
 
 func (j *judge) findFree(i int) (readonly.Use, string) {
 	p := &j.parts[i]
-	use, why := listedUse(p)
+	use, why := j.listed(i).use, j.listed(i).why
 	if why != "" {
 		return use, why
 	}
@@ -70,7 +70,18 @@ func (j *judge) findFree(i int) (readonly.Use, string) {
 	return use, ""
 }
 
-// listedUse returns the row of a part, or the reason why it has none.
+// listed returns the row of a part, or the reason why it has none.
+func (j *judge) listed(i int) *free {
+	if j.uses == nil {
+		j.uses = make([]*free, len(j.parts))
+	}
+	if j.uses[i] == nil {
+		j.uses[i] = &free{}
+		j.uses[i].use, j.uses[i].why = listedUse(&j.parts[i])
+	}
+	return j.uses[i]
+}
+
 func listedUse(p *shell.Part) (readonly.Use, string) {
 	if p.Kind != shell.Command || len(p.Words) == 0 || !fixed(p.Words[0]) {
 		return readonly.Use{}, "it is no known command"
@@ -220,9 +231,8 @@ func (j *judge) reading(place string) *rule {
 	c, _ := WellKnown("read_file")
 	c.Params, c.Mode, c.Subagent, c.Within, c.Headless = withPath(place), j.call.Mode, j.call.Subagent, j.call.Within, j.call.Headless
 	c.Untrusted, c.Dir, c.Roots, c.RealPaths = j.call.Untrusted, j.call.Dir, j.call.Roots, j.call.Found
-	t := &trial{snapshot: j.snapshot, call: &c}
-	t.args.call = &c
-	if d, out := t.plain(j.find(&c, &t.args)); d.Decision != Allow {
+	t := newTrial(j.snapshot, &c)
+	if d, out := t.plain(j.find(&c, t.args)); d.Decision != Allow {
 		return out.decisive()
 	}
 	return nil
@@ -280,9 +290,8 @@ func (e *Engine) Lookups(c Call) []string {
 	if !s.readOnly || !isShell(&c) {
 		return nil
 	}
-	t := &trial{snapshot: s, call: &c}
-	t.args.call = &c
-	found := s.find(&c, &t.args)
+	t := newTrial(s, &c)
+	found := s.find(&c, t.args)
 	if found.shell == nil {
 		return nil
 	}
@@ -297,7 +306,7 @@ func (e *Engine) Lookups(c Call) []string {
 	}
 	for i := range j.parts {
 		p := &j.parts[i]
-		use, why := listedUse(p)
+		use, why := j.listed(i).use, j.listed(i).why
 		if why != "" {
 			continue
 		}
@@ -313,8 +322,8 @@ func (e *Engine) Lookups(c Call) []string {
 }
 
 // freeReason explains why the read-only table covers a part.
-func (j *judge) freeReason(p *shell.Part) string {
-	use, _ := listedUse(p)
+func (j *judge) freeReason(i int) string {
+	p, use := &j.parts[i], j.listed(i).use
 	text := "The read-only table lists " + use.Row.Names[0]
 	if n := slices.Index(use.Row.Names, programName(p.Words[0].Text)); n > 0 {
 		text = "The read-only table lists " + use.Row.Names[n]
@@ -333,16 +342,12 @@ func (j *judge) freeReason(p *shell.Part) string {
 
 // boundReason explains why the read-only table does not cover a part; "" if the
 // table has no row of the program, or a confined run is considered too.
-func (j *judge) boundReason(p *shell.Part) string {
+func (j *judge) boundReason(i int) string {
 	if !j.readOnly || j.call.placed == atOutside {
 		return ""
 	}
-	for i := range j.parts {
-		if &j.parts[i] == p {
-			if f := j.free(i); f.use.Row != nil && f.why != "" {
-				return " It is not free as a read-only command: " + f.why + "."
-			}
-		}
+	if f := j.free(i); f.use.Row != nil && f.why != "" {
+		return " It is not free as a read-only command: " + f.why + "."
 	}
 	return ""
 }

@@ -28,7 +28,7 @@ func (j *judge) write(i int) judged {
 	owner := j.owner(i, inside)
 	if owner != nil && owner.tightens {
 		v := judged{outcome: outcome{rule: owner}, verdict: owner.Decision}
-		v.reason, v.remedy = j.explainPart(p, &v)
+		v.reason, v.remedy = j.explainPart(i, &v)
 		return v
 	}
 	v := j.asWriteFile(places, known)
@@ -178,7 +178,7 @@ func (j *judge) asWriteFile(paths []string, known bool) judged {
 	var strictest judged
 	for n, path := range paths {
 		t := j.writing(path, known)
-		d, out := t.plain(j.find(t.call, &t.args))
+		d, out := t.plain(j.find(t.call, t.args))
 		if n == 0 || strictness(d.Decision) > strictness(strictest.verdict) {
 			strictest = judged{outcome: out, verdict: d.Decision, reason: d.Reason, remedy: d.Remedy, asWrite: &d}
 		}
@@ -197,7 +197,7 @@ func (j *judge) writing(path string, known bool) *trial {
 	if known {
 		c.Params = withPath(path)
 	}
-	return &trial{snapshot: j.snapshot, call: c, args: arguments{call: c, unclear: !known}}
+	return &trial{snapshot: j.snapshot, call: c, args: &arguments{call: c, unclear: !known}}
 }
 
 // checkWrites adds the safety checkers for the files that the line writes, each
@@ -223,7 +223,7 @@ func (j *judge) checkWrites(d *Decision) {
 			}
 			written[path] = true
 			t := j.writing(path, known)
-			for _, ch := range t.due(j.find(t.call, &t.args)) {
+			for _, ch := range t.due(j.find(t.call, t.args)) {
 				if known {
 					ch.About = t.call
 					d.Checkers = append(d.Checkers, ch)

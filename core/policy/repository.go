@@ -30,9 +30,8 @@ func (e *Engine) GitDirs(c Call) []string {
 		return nil
 	}
 	s := e.now.Load()
-	t := &trial{snapshot: s, call: &c}
-	t.args.call = &c
-	found := s.find(&c, &t.args)
+	t := newTrial(s, &c)
+	found := s.find(&c, t.args)
 	if found.shell == nil {
 		return nil
 	}
@@ -52,7 +51,7 @@ func (e *Engine) GitDirs(c Call) []string {
 
 // findTops sets the directories of parts in the top directory of a repository, or
 // below it, if that is known.
-func (j *judge) findTops() {
+func (t *trial) findTops(j *commandLine) {
 	copied := false
 	for i := range j.parts {
 		p := &j.parts[i]
@@ -61,7 +60,7 @@ func (j *judge) findTops() {
 		}
 		var dirs []string
 		for _, dir := range p.Repository {
-			if top := j.call.Repositories[joined(j.start, dir)].Top; filepath.IsAbs(top) {
+			if top := t.call.Repositories[joined(j.start, dir)].Top; filepath.IsAbs(top) {
 				dirs = append(dirs, filepath.Join(top, p.Below))
 			}
 		}

@@ -82,31 +82,41 @@ func (r *rule) runsAs(c *Call) bool {
 // it runs confined if that is allowed. Otherwise it runs unconfined after an
 // approval.
 func (s *snapshot) decidePlaced(c *Call) Decision {
-	prepared := *c
-	c = &prepared
-	prepare(c)
-	out, wants := s.decideAt(c.at(atOutside))
-	if out.Decision != Deny && !out.Previews {
-		out.Run = RunUnconfined
+	outside := newTrial(s, c.at(atOutside))
+	found := s.find(c, outside.args)
+	j := outside.judge(found.shell)
+	wants := j.ways()
+	decide := func() Decision {
+		d := j.decide(found)
+		if d.Decision != Deny && !d.Previews {
+			d.Run = RunUnconfined
+		}
+		return d
 	}
-	if requested, reason := unconfined(c); requested {
+	if requested, reason := outside.args.unconfined(); requested {
+		out := decide()
 		if out.Decision == AskUser || out.Decision == Allow && !wants.explicit {
 			out = asksToLeave(out, reason)
 		}
 		return out
 	}
-	if out.Decision == Allow && wants.unconfined {
-		return out
+	if wants.unconfined {
+		if out := decide(); out.Decision == Allow {
+			return out
+		}
 	}
-	in, wants := s.decideAt(c.at(atInside))
-	switch {
-	case in.Decision == Allow:
+	inside := &trial{snapshot: s, call: c.at(atInside), args: outside.args}
+	confined := inside.judge(found.shell)
+	in := confined.decide(found)
+	if in.Decision == Allow {
 		in.Confined, in.Run = c.Confinable, RunConfined
-		if wants.reads {
+		if confined.ways().reads {
 			in.Run = RunRead
 		}
 		return in
-	case in.Decision == AskUser && out.Decision == AskUser && (c.Mode == ModeAuto || s.readOnly):
+	}
+	out := decide()
+	if in.Decision == AskUser && out.Decision == AskUser && (c.Mode == ModeAuto || s.readOnly) {
 		in.Run = out.Run // the reason of in explains why the line cannot run confined
 		return in
 	}
@@ -129,12 +139,11 @@ func asksToLeave(d Decision, reason string) Decision {
 	return d
 }
 
-// unconfined reports whether a call's arguments request that its command is not
+// unconfined reports whether the arguments request that its command is not
 // confined, with the reason.
-func unconfined(c *Call) (requested bool, reason string) {
-	args := arguments{call: c}
-	requested, _ = args.object()["unconfined"].(bool)
-	return requested, args.text("reason")
+func (a *arguments) unconfined() (requested bool, reason string) {
+	requested, _ = a.object()["unconfined"].(bool)
+	return requested, a.text("reason")
 }
 
 // ways summarizes how the parts of an allowed line may run.

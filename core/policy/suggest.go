@@ -106,7 +106,7 @@ func (s *suggester) observe(o Observed) {
 // propose adds rules that allow a call, if they may be suggested.
 func (s *suggester) propose(c Call) error {
 	d := s.before.decide(&c)
-	leaves, _ := unconfined(&c)
+	leaves, _ := (&arguments{call: &c}).unconfined()
 	if d.Decision != AskUser || d.Previews || d.Protected || leaves || s.before.changesProtected(&c) {
 		return nil
 	}
@@ -139,12 +139,11 @@ func (s *snapshot) changesProtected(c *Call) bool {
 	if c.Confinable != "" {
 		c = c.at(atOutside)
 	}
-	t := &trial{snapshot: s, call: c}
-	t.args.call = c
+	t := newTrial(s, c)
 	if !isShell(c) {
 		return mutates(c) && t.protected() != nil
 	}
-	j := t.judge(s.find(c, &t.args).shell)
+	j := t.judge(s.find(c, t.args).shell)
 	for i := range j.parts {
 		p := &j.parts[i]
 		if p.Kind == shell.Write {
