@@ -66,6 +66,11 @@ func (l *Live) handle(m bus.Message) {
 		if text := l.filter.Filter(m.Chunk); text != "" {
 			l.screen.Live(text, l.filter.Open())
 		}
+	case bus.ConfigChanged:
+		if m.Notice != "" {
+			l.close()
+			l.screen.Printf("%s\n", Line(m.Notice))
+		}
 	case bus.ToolCallsUpdate:
 		for _, call := range m.ToolCalls {
 			if call.Status.Final() {

@@ -117,6 +117,9 @@ func (m *screen) busMessage(msg any) tea.Cmd {
 func (m *screen) configChanged(c bus.ConfigChanged) {
 	before := m.status
 	m.status = m.o.Session.Status()
+	if c.Notice != "" {
+		defer m.note(interactive.LevelWarning, c.Notice)
+	}
 	switch {
 	case c.Subagent != "" || c.Key == "":
 	case m.status.Mode != before.Mode:

@@ -150,7 +150,7 @@ func TestNames(t *testing.T) {
 			"callId name description args status subagent preview correlationId outcome startTime display "+under("error.", failure)),
 		bus.TypeOf(bus.SubagentActivity{}): "subagentName " + under("activity.", "id type content status"),
 		bus.TypeOf(bus.ToolOutput{}):       "callId chunk",
-		bus.TypeOf(bus.ConfigChanged{}):    "sessionId subagent key value origin",
+		bus.TypeOf(bus.ConfigChanged{}):    "sessionId subagent key value origin notice",
 		bus.TypeOf(bus.HookMessage{}):      "event hook level text subagent",
 	}
 	for _, m := range zero() {

@@ -172,6 +172,9 @@ type ConfigChanged struct {
 	Key    string          `json:"key"`
 	Value  json.RawMessage `json:"value,omitempty"`  // the value in force, as in a settings file; null: unset
 	Origin string          `json:"origin,omitempty"` // path of the settings file that sets it, "default" for none; "": a call in the program
+	// Notice is a sentence about a value that has less effect here than its name says: the approval mode auto where
+	// commands cannot be confined by mounts. It occurs once in a session.
+	Notice string `json:"notice,omitempty"`
 }
 
 func (ConfigChanged) messageType() Type { return typeConfigChanged }

@@ -188,6 +188,14 @@ func (c *Config) begin(sh *shared, s *session) error {
 		}
 	}
 	c.shared, c.session, c.phase = sh, s, initialized
+	if mode != policy.ModeAuto || c.params().Tools.Shell.confinesByMounts() {
+		return nil
+	}
+	if c.given.Settings != nil && !c.modeCalled && c.given.Policy.ApprovalMode == "" {
+		c.family.autoNoticed.Store(true) // it is a problem of the settings
+		return nil
+	}
+	c.announce(keyMode, mode, "")
 	return nil
 }
 

@@ -171,6 +171,7 @@ func (p *Parameters) fillCommands(u *apply.Validated, r *settings.Result) {
 	if c.Confinement.Kind == process.Unconfined {
 		c.Confinement, c.byDefault, c.unsupported = u.Confinement, u.ByDefault, s.Sandbox.Kind() == settings.SandboxAuto && u.Confinement.Kind == process.Unconfined
 	}
+	c.autoNotice = u.AutoNotice
 	if c.Environ != nil || len(r.Env) == 0 && !security.EnvironmentVariableRedaction.Enabled {
 		return
 	}

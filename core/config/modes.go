@@ -289,7 +289,22 @@ func (c *Config) announce(key string, value any, origin string) {
 	if err != nil {
 		return // values of settings can be encoded
 	}
-	_ = c.bus.Publish(bus.ConfigChanged{SessionID: c.sessionID, Subagent: c.subagent, Key: key, Value: text, Origin: origin}) // a closed bus has no subscribers
+	m := bus.ConfigChanged{SessionID: c.sessionID, Subagent: c.subagent, Key: key, Value: text, Origin: origin}
+	if key == keyMode && value == policy.ModeAuto {
+		m.Notice = c.autoNotice()
+	}
+	_ = c.bus.Publish(m) // a closed bus has no subscribers
+}
+
+// autoNotice returns the notice that the mode auto is the same as autoEdit in this
+// session; "" if it is not, or if the notice has been given before. Before
+// Initialize it is not known.
+func (c *Config) autoNotice() string {
+	o := c.params().Tools.Shell
+	if c.phase != initialized || o.confinesByMounts() || c.family.autoNoticed.Swap(true) {
+		return ""
+	}
+	return cmp.Or(o.autoNotice, apply.AutoNotice("this session does not confine single commands by namespaces."))
 }
 
 // ApprovalMode returns the current mode.

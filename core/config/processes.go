@@ -42,13 +42,20 @@ type Commands struct {
 	// source, because they hold secrets of the program.
 	Withheld []string
 
-	byDefault   bool // no setting requests the Confinement
-	unsupported bool // the settings request to confine single commands, which this machine does not support
+	byDefault   bool   // no setting requests the Confinement
+	autoNotice  string // of [apply.Validated]
+	unsupported bool   // the settings request to confine single commands, which this machine does not support
 }
 
 // confines reports whether every command is confined.
 func (o Commands) confines() bool {
 	return o.Confinement.Kind != process.Unconfined && !o.Confinement.PerCommand
+}
+
+// confinesByMounts reports whether the mode auto runs confined commands without
+// approval.
+func (o Commands) confinesByMounts() bool {
+	return o.Confinement.Kind == process.Namespaces && o.Confinement.PerCommand
 }
 
 // environ returns the environment that commands inherit; nil for os.Environ.

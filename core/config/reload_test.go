@@ -23,6 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -49,6 +50,34 @@ func heard(t *testing.T, c *config.Config) (stop func() []bus.ConfigChanged) {
 		mu.Lock()
 		defer mu.Unlock()
 		return all
+	}
+}
+
+// SB-04: that the mode auto confines nothing is reported once in a session, however
+// the mode is entered.
+func TestAutoNotice(t *testing.T) {
+	t.Parallel()
+	none := func(p *config.Parameters) { p.Tools.Shell.Confinement = process.Confinement{} }
+	for name, tt := range map[string]struct {
+		change []func(*config.Parameters)
+		want   int
+	}{
+		"set later":           {[]func(*config.Parameters){none}, 1},
+		"set by the settings": {[]func(*config.Parameters){withUser(t, `{"approvalMode": "auto", "tools": {"sandbox": "none"}}`)}, 0},
+		"set by the caller":   {[]func(*config.Parameters){none, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeAuto }}, 0},
+	} {
+		s := configtest.New(t, tt.change...)
+		stop := heard(t, s.Config)
+		for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAuto, policy.ModeDefault, policy.ModeAuto} {
+			require.NoError(t, s.SetApprovalMode(mode), name)
+		}
+		notices := 0
+		for _, m := range stop() {
+			if m.Notice != "" {
+				notices++
+			}
+		}
+		require.Equal(t, tt.want, notices, name)
 	}
 }
 

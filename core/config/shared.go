@@ -204,6 +204,8 @@ type family struct {
 	ceiling  atomic.Pointer[ceiling]
 	excluded atomic.Pointer[[]string] // tools that settings have excluded since the beginning; nil: none
 
+	autoNoticed atomic.Bool // the notice about the mode auto has been given
+
 	extensions contributions.Extensions
 }
 

@@ -104,3 +104,25 @@ func BenchmarkDecideShellPatterns(b *testing.B) {
 		}
 	}
 }
+
+// PB-06: decisions about lines of everyday work in auto mode, with patterns that
+// deny.
+func BenchmarkDecideAuto(b *testing.B) {
+	e := table(b, policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 900, CommandRegex: `(curl|wget) .*\| *(ba)?sh`, Tier: policy.TierUser},
+		policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 900, CommandRegex: `.*secret.*`, Tier: policy.TierUser})
+	for name, line := range map[string]string{
+		"one": "rg -n 'func New' core", "pipe": "git log --oneline -20 | head -5", "long": "cd core && grep -rn TODO --include='*.go' . | sort | uniq -c | sort -rn | head -20",
+		"test": "go test ./... 2>&1 | tail -30", "commit": "git add -A && git commit -m 'fix: x'", "sed": "sed -i 's/a/b/g' src/a.go && gofmt -l src",
+	} {
+		b.Run(name, func(b *testing.B) {
+			c := command(b, line, policy.ModeAuto)
+			c.Confinable, c.Sealed = policy.Namespaces, true
+			places(nil).look(e, &c)
+			c.Line = nil
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Decide(c)
+			}
+		})
+	}
+}

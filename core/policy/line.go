@@ -23,7 +23,6 @@ type judge struct {
 
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
-
 }
 
 // commandLine is the call's command line, with everything that does not depend on
@@ -32,7 +31,7 @@ type commandLine struct {
 	line   *shell.Line
 	start  string // absolute directory in which the line starts; "" if unknown
 	parts  []shell.Part
-	brings []bool        // a part runs others
+	brings []bool  // a part runs others
 	uses   []*free // rows of the read-only table, computed on demand
 
 	spellings []spellings    // of parts, for the patterns of rules that tighten

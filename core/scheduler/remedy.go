@@ -82,17 +82,19 @@ func (c *call) generated() bool {
 	return c.decision.Source == policy.BuiltIn
 }
 
-// flags returns the command-line flags that allow calls that no rule covers.
+// flags returns the command-line flags that allow calls that no rule covers, the least permissive first.
 func (c *call) flags() []string {
 	var flags []string
 	if c.decision.Leaves {
 		return nil
 	}
+	confined := c.autoAllows()
+	edits := c.spec.Kind == tools.KindEdit && !c.decision.Protected
 	switch {
-	case c.spec.Kind == tools.KindEdit && !c.decision.Protected:
+	case edits:
 		flags = append(flags, "--approval-mode auto_edit")
-	case !c.subject.Untrusted: // yolo is refused otherwise
-		flags = append(flags, "--approval-mode yolo")
+	case confined:
+		flags = append(flags, "--approval-mode auto")
 	}
 	switch {
 	case c.decision.Unnamed: // only a rule that names the server applies
@@ -102,7 +104,17 @@ func (c *call) flags() []string {
 	case c.asksAboutCommands():
 		flags = append(flags, "--allowed-tools "+c.name+"(PREFIX), where PREFIX is the start of the command")
 	}
+	if !edits && !confined && !c.subject.Untrusted { // yolo is refused otherwise
+		flags = append(flags, "--approval-mode yolo")
+	}
 	return flags
+}
+
+// autoAllows reports whether the approval mode auto would run the command confined.
+func (c *call) autoAllows() bool {
+	subject := c.subject
+	subject.Mode = policy.ModeAuto
+	return subject.Confinable == policy.Namespaces && c.o.Policy.Decide(subject).Decision == policy.Allow
 }
 
 // asksAboutCommands reports whether all parts of the line that need approval are commands, which a prefix can name.

@@ -64,6 +64,9 @@ type Validated struct {
 
 	Confinement process.Confinement // of commands
 	ByDefault   bool                // no setting requests it
+	// AutoNotice explains that the mode auto is the same as auto_edit, because single
+	// commands cannot be confined by mounts; "" if they can be.
+	AutoNotice string
 
 	Search  func(websearch.Transport) (SearchService, error) // creates the web search service; nil: none
 	Dropped []fault.Problem                                  // requested values that cannot be used
@@ -257,7 +260,7 @@ func (c *checker) sandbox(ctx context.Context) {
 
 // mode reports that the mode auto confines nothing on this machine.
 func (c *checker) mode(ctx context.Context) {
-	if c.given.Decides(KeyMode) || c.given.Decides("tools.sandbox") || ModeOf(c.loaded.Settings) != policy.ModeAuto || c.usable.Confinement.Kind == process.Namespaces && c.usable.Confinement.PerCommand {
+	if c.given.Decides("tools.sandbox") || c.usable.Confinement.Kind == process.Namespaces && c.usable.Confinement.PerCommand {
 		return
 	}
 	why := "tools.sandbox is not auto."
@@ -267,8 +270,18 @@ func (c *checker) mode(ctx context.Context) {
 			why = fault.As(err).Message
 		}
 	}
+	c.usable.AutoNotice = AutoNotice(why)
+	if c.given.Decides(KeyMode) || ModeOf(c.loaded.Settings) != policy.ModeAuto {
+		return
+	}
 	c.tell(fault.Problem{Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "fettle doctor shows what the machine supports.",
-		Message: "Commands cannot be confined so that protected paths stay as they are: " + why + " The mode auto is the same as auto_edit here."}, KeyMode, c.loaded.OriginOf(KeyMode))
+		Message: c.usable.AutoNotice}, KeyMode, c.loaded.OriginOf(KeyMode))
+}
+
+// AutoNotice returns the notice that the mode auto is the same as auto_edit, with
+// the reason as a sentence.
+func AutoNotice(why string) string {
+	return "Commands cannot be confined so that protected paths stay as they are: " + why + " The mode auto is the same as auto_edit here."
 }
 
 // isSet reports whether a layer sets a key.
