@@ -2,6 +2,8 @@ package config_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,4 +63,29 @@ func TestRecover(t *testing.T) { // FS-64
 			require.NoFileExists(t, part)
 		}
 	}
+}
+
+func TestRecoverSet(t *testing.T) { // TX-03
+	target, home := t.TempDir(), t.TempDir()
+	dir := recoveryDir(t, home, target)
+	file, temp := filepath.Join(target, "c.txt"), filepath.Join(target, ".fettle-set-0123456789abcdef-0")
+	require.NoError(t, os.WriteFile(file, []byte("new\n"), 0o600))
+	require.NoError(t, os.WriteFile(temp, []byte("old\n"), 0o600))
+	journal := filepath.Join(dir, "0123456789abcdef.set-exchanging")
+	require.NoError(t, os.WriteFile(journal, fmt.Appendf(nil, `{"version": 1, "files": [{"path": %[1]q, "dir": %[2]q, "name": "c.txt", "temp": %[3]q, "old": "%[4]x", "new": "%[5]x", "new_size": 4}]}`,
+		file, target, filepath.Base(temp), sha256.Sum256([]byte("old\n")), sha256.Sum256([]byte("new\n"))), 0o600))
+
+	c := newConfig(t, config.Parameters{TargetDir: target, Environment: config.Environment{HomeDir: home}})
+	require.NoError(t, c.Initialize(t.Context()))
+	left, err := c.Recover(t.Context())
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	require.Equal(t, commit.LeftoverUndone, left[0].State)
+	require.Equal(t, []string{file}, left[0].Set)
+	require.Equal(t, journal, left[0].Record)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "old\n", string(data))
+	require.NoFileExists(t, temp)
+	require.NoFileExists(t, journal)
 }

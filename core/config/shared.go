@@ -22,6 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/transaction"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -31,21 +32,22 @@ import (
 // shared holds the services that a Config and those derived from it have in
 // common. They keep no state of a conversation.
 type shared struct {
-	workspace *workspace.Workspace
-	tmp       string // the user's directory for the project, see projectTmp; "": there is no home directory
-	committer *commit.Committer
-	bases     filestate.BaseStore
-	settings  *liveSettings // nil: there are none
-	finder    discovery.Current
-	rules     *rules.Rules
-	memory    *memory.Service
-	web       fetcher
-	search    io.Closer // created from the settings; may be nil
-	processes processes
-	agents    agentset.Set
-	hooks     *sessionhooks.Set
-	skills    *skills.SkillManager
-	servers   atomic.Pointer[mcp.Manager] // nil: there are none
+	workspace    *workspace.Workspace
+	tmp          string // the user's directory for the project, see projectTmp; "": there is no home directory
+	committer    *commit.Committer
+	transactions *transaction.Service
+	bases        filestate.BaseStore
+	settings     *liveSettings // nil: there are none
+	finder       discovery.Current
+	rules        *rules.Rules
+	memory       *memory.Service
+	web          fetcher
+	search       io.Closer // created from the settings; may be nil
+	processes    processes
+	agents       agentset.Set
+	hooks        *sessionhooks.Set
+	skills       *skills.SkillManager
+	servers      atomic.Pointer[mcp.Manager] // nil: there are none
 
 	checkpoints *keeper.Keeper // nil: there is no directory for them
 }
@@ -85,7 +87,8 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if dir, err := c.userDir(); err == nil {
 		facts.Path = filepath.Join(dir, c.params().Environment.Layout.ContextFile)
 	}
-	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
+	transactions := transaction.New(transaction.Options{Files: ws, Committer: committer, RecoveryDir: recovery, Logger: c.params().Environment.Logger})
+	sh := &shared{workspace: ws, tmp: tmp, committer: committer, transactions: transactions, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.o = &c.params().Tools.WebFetch
 	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
 	sh.checkpoints = c.openCheckpoints(sh)
@@ -99,8 +102,8 @@ func (s *shared) close() error {
 	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
-// Recover completes, or reports, writes to files of this project that killed runs
-// left unfinished. Call it once, after Initialize and before the first change, in
+// Recover completes, undoes or reports writes to files of this project that killed runs
+// left unfinished: rewrites in place, and sets of changes. Call it once, after Initialize and before the first change, in
 // a session that may change files. It is not part of Initialize because it writes
 // to those files and waits for the owners of their directories' locks. Calling it
 // again is harmless: completed writes are not found again, unresolved ones are
@@ -115,11 +118,16 @@ func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.WasCancelled("config.Recover", err)
 	}
-	return sh.committer.Recover(ctx)
+	left, err := sh.committer.Recover(ctx)
+	if err != nil {
+		return left, err
+	}
+	sets, err := sh.transactions.Recover(ctx)
+	return append(left, sets...), err
 }
 
 // recoveryDir is the name of the directory in which in-place writes keep their
-// bytes first, below the user's directory for the project.
+// bytes first, and sets of changes their journals, below the user's directory for the project.
 const recoveryDir = "recovery"
 
 // Storage contains the directories in which fettle keeps data that is not part of

@@ -159,7 +159,7 @@ func (s *configSession) Recover(ctx context.Context) []string {
 	leftovers, err := s.config.Recover(ctx)
 	var notices []string
 	for _, l := range leftovers {
-		if notice := leftoverNotice(l); notice != "" {
+		if notice := LeftoverNotice(l); notice != "" {
 			notices = append(notices, notice)
 		}
 	}
@@ -169,13 +169,16 @@ func (s *configSession) Recover(ctx context.Context) []string {
 	return notices
 }
 
-// leftoverNotice describes a recovered write for the user. It returns "" if the file
+// LeftoverNotice describes a recovered write for the user. It returns "" if the file
 // had not been changed.
-func leftoverNotice(l commit.Leftover) string {
+func LeftoverNotice(l commit.Leftover) string {
+	if l.Set != nil {
+		return setNotice(l)
+	}
 	switch l.State {
 	case commit.LeftoverClean:
 		return ""
-	case commit.LeftoverFinished:
+	case commit.LeftoverFinished, commit.LeftoverUndone:
 		return l.Detail
 	case commit.LeftoverUnresolved:
 	}
@@ -184,4 +187,17 @@ func leftoverNotice(l commit.Leftover) string {
 	}
 	return fmt.Sprintf("%s The file was not changed. Both versions are in %s: a two-line header, the old text, the new text. "+
 		"Once the file is as you want it, remove that record to end this notice.", display.Sentence(l.Detail), l.Record)
+}
+
+// setNotice describes a recovered set of changes.
+func setNotice(l commit.Leftover) string {
+	notice := display.Sentence(l.Detail)
+	if l.State == commit.LeftoverUnresolved {
+		notice = fmt.Sprintf("A change of %s was interrupted and cannot be undone yet: %s The next start tries again. To end this notice, move %s away.",
+			strings.Join(l.Set, ", "), notice, l.Record)
+	}
+	if len(l.KeptFiles) > 0 {
+		notice += " Files with changes of other programs: " + strings.Join(l.KeptFiles, ", ") + "."
+	}
+	return notice
 }

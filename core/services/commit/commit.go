@@ -241,6 +241,7 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 		Committer: c,
 		Request:   r,
 		dir:       dir.file,
+		size:      int64(len(r.Data)),
 		sum:       sync.OnceValue(func() string { return sumOf(r.Data) }),
 	}
 	defer t.closeFiles()
@@ -286,6 +287,9 @@ type transaction struct {
 	info    workspace.Info // of the new file, once it is in place
 	kept    []string
 
+	size int64  // of the new content
+	temp string // the temporary name of a change in a set; "": random names
+
 	oursWritable bool // ours is open for writing too
 	shielded     bool // and leased, so that nothing else opens it
 }
@@ -319,7 +323,7 @@ func (t *transaction) run(ctx context.Context) (Method, error) {
 }
 
 // written returns the content of the new file.
-func (t *transaction) written() content { return content{t.sum(), int64(len(t.Data))} }
+func (t *transaction) written() content { return content{t.sum(), t.size} }
 
 // step reports a step to the hook.
 func (t *transaction) step(s Step) error {

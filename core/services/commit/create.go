@@ -41,7 +41,18 @@ func (t *transaction) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.step(StepExchanged)
+	if err := t.settleCreation(ctx); err != nil {
+		return err
+	}
+	if !replacesOpenFiles {
+		t.describeResult()
+	}
+	return nil
+}
+
+// settleCreation makes the new file durable, or withdraws it.
+func (t *transaction) settleCreation(ctx context.Context) error {
+	err := t.step(StepExchanged)
 	if err == nil {
 		err = t.system.sync(t.dir)
 	}
@@ -50,9 +61,6 @@ func (t *transaction) create(ctx context.Context) error {
 	}
 	if err != nil {
 		return t.withdraw(context.WithoutCancel(ctx), err)
-	}
-	if !replacesOpenFiles {
-		t.describeResult()
 	}
 	return nil
 }

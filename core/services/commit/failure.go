@@ -180,3 +180,6 @@ func describe(mode fs.FileMode) string {
 		return "a special file"
 	}
 }
+
+// IsNoSpace reports whether an error of the system means that a disk or quota is full.
+func IsNoSpace(err error) bool { return isNoSpace(err) }

@@ -32,6 +32,16 @@ type dirID struct {
 	name     string
 }
 
+// identify returns the identity of an open directory with that name.
+func identify(dir *os.File, name string) (dirID, error) {
+	info, err := workspace.InfoOf(dir)
+	id := dirID{dev: info.Dev, ino: info.Ino}
+	if info.Dev == 0 && info.Ino == 0 {
+		id.name = filepath.Clean(name)
+	}
+	return id, err
+}
+
 // lockedDirectory is a directory whose lock is held.
 type lockedDirectory struct {
 	file      *os.File
@@ -44,15 +54,12 @@ func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedDirectory, fu
 	if err != nil {
 		return lockedDirectory{}, nil, err
 	}
-	info, err := workspace.InfoOf(file)
+	id, err := identify(file, dir.Name())
 	if err != nil {
 		closeFile(file)
 		return lockedDirectory{}, nil, err
 	}
-	directory := lockedDirectory{file: file, id: dirID{dev: info.Dev, ino: info.Ino}}
-	if info.Dev == 0 && info.Ino == 0 {
-		directory.id.name = filepath.Clean(dir.Name())
-	}
+	directory := lockedDirectory{file: file, id: id}
 	leave, err := c.queues.enter(ctx, directory.id)
 	if err != nil {
 		closeFile(file)

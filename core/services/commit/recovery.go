@@ -40,22 +40,26 @@ type record struct {
 	old, new []byte
 }
 
-// LeftoverState is the outcome of a rewrite that a killed run left.
+// LeftoverState is the outcome of a write that a killed run left.
 type LeftoverState string
 
 // States of a [Leftover].
 const (
 	LeftoverFinished   LeftoverState = "finished"   // it was half done; the new version is complete now
+	LeftoverUndone     LeftoverState = "undone"     // a set of changes was half done; all files have their old versions now
 	LeftoverClean      LeftoverState = "clean"      // the file had one complete version; nothing was done
 	LeftoverUnresolved LeftoverState = "unresolved" // another program has changed or moved the file; nothing was done
 )
 
-// Leftover is one recovery file that [Committer.Recover] found.
+// Leftover is one recovery file that [Committer.Recover] found, or the journal of a set of changes.
 type Leftover struct {
 	Path   string        // the file that was being rewritten, "" if the recovery file does not name it
-	Record string        // the recovery file; gone unless State is unresolved
+	Record string        // the recovery file or journal; gone unless State is unresolved
 	State  LeftoverState // the outcome
 	Detail string        // a sentence for users
+
+	Set       []string // the paths of a set of changes; nil for a rewrite in place
+	KeptFiles []string // of a set: absolute names of files with bytes of another program
 }
 
 // Recover completes the rewrites that killed runs left unfinished in the recovery directory. A file

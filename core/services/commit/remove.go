@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"sync"
 )
 
@@ -38,60 +39,84 @@ func (c *Committer) Remove(ctx context.Context, r Request) (Outcome, error) {
 
 // removeTarget removes the target by way of a temporary name.
 func (t *transaction) removeTarget(ctx context.Context) error {
-	found, err := t.system.look(t.dir, t.Name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return t.disappeared()
-	case err != nil:
-		return err
-	case !found.mode.IsRegular():
-		return t.notRegular(found.mode)
-	}
-	target, err := t.openTarget(ctx, t.system.openRead)
+	target, err := t.checkRemovable(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = t.verifyTarget(ctx, target)
 	closeFile(target)
+	temp := t.tempName()
+	w, err := t.displace(ctx, temp)
+	if err == nil {
+		t.dropRemoved(ctx, temp, w)
+	}
+	return err
+}
+
+// checkRemovable opens the target and verifies that it has the base content and is not open for
+// writing. The caller closes the file.
+func (t *transaction) checkRemovable(ctx context.Context) (*os.File, error) {
+	found, err := t.system.look(t.dir, t.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, t.disappeared()
+	case err != nil:
+		return nil, err
+	case !found.mode.IsRegular():
+		return nil, t.notRegular(found.mode)
+	}
+	target, err := t.openTarget(ctx, t.system.openRead)
+	if err != nil {
+		return nil, err
+	}
+	_, err = t.verifyTarget(ctx, target)
 	if err == nil {
 		err = t.step(StepChecked)
 	}
 	if err != nil {
-		return err
+		closeFile(target)
+		return nil, err
 	}
-	temp := t.tempName()
-	if err := t.renameNew(t.Name, temp); err != nil {
-		return t.swapFailure(err)
-	}
-	return t.settleRemoval(context.WithoutCancel(ctx), temp)
+	return target, nil
 }
 
-// settleRemoval removes the file with the temporary name if it has the base content and no process
-// can write to it, and renames it back otherwise.
-func (t *transaction) settleRemoval(ctx context.Context, temp string) error {
+// displace renames the target to a temporary name and returns a watch on it, nil if it is gone. If
+// it does not have the base content, or a process can write to it, it is renamed back.
+func (t *transaction) displace(ctx context.Context, temp string) (*watch, error) {
+	if err := t.renameNew(t.Name, temp); err != nil {
+		return nil, t.swapFailure(err)
+	}
+	ctx = context.WithoutCancel(ctx)
 	failed := t.step(StepExchanged)
 	w, verdict := t.examine(ctx, temp, t.base(), noWait)
-	defer w.end()
 	switch {
 	case verdict == gone:
-		return nil
+		return nil, nil
 	case failed == nil && verdict == busy:
 		failed = t.openElsewhere()
 	case failed == nil && verdict == foreign:
 		failed = t.changed("was changed")
 	}
 	if failed != nil {
-		w.release()
+		w.end()
 		if err := t.renameNew(temp, t.Name); err != nil {
 			t.keep(ctx, temp)
 		}
-		return failed
+		return nil, failed
 	}
+	return w, nil
+}
+
+// dropRemoved removes the displaced file, which w watches; nil if it is gone.
+func (t *transaction) dropRemoved(ctx context.Context, temp string, w *watch) {
+	if w == nil {
+		return
+	}
+	defer w.end()
+	ctx = context.WithoutCancel(ctx)
 	t.discard(temp)
 	_ = t.step(StepUnlinked) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {
 		t.log.Error("directory could not be flushed", "directory", t.dirPath(), "error", err)
 	}
 	t.rescue(ctx, w)
-	return nil
 }

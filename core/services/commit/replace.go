@@ -254,7 +254,7 @@ func (t *transaction) swapByLink(temp string) (string, error) {
 	} else if !found.mode.IsRegular() {
 		return "", t.changed("was replaced by " + describe(found.mode))
 	}
-	second := t.tempName()
+	second := t.secondName()
 	if err := t.system.link(t.dir, t.Name, second); err != nil {
 		return "", err
 	}

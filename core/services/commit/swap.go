@@ -30,9 +30,35 @@ type swapFunc func(temp string) (displaced string, err error)
 //
 // target watches the file that was at the path just before the swap.
 func (s *swapped) settle(ctx context.Context, target *watch) error {
+	w, err := s.verify(ctx, target)
+	if err != nil {
+		return err
+	}
+	s.drop(ctx, w)
+	return nil
+}
+
+// drop removes the displaced file, which w watches; nil if it is gone.
+func (s *swapped) drop(ctx context.Context, w *watch) {
+	defer w.end()
+	if w != nil {
+		s.discard(s.displaced)
+		_ = s.step(StepUnlinked) // nothing can be undone from here
+		s.rescue(ctx, w)
+	}
+	s.describeResult()
+}
+
+// verify returns a watch on the displaced file if that has the base content and no other process can
+// write to it, and nil if it is gone; otherwise it undoes the swap.
+func (s *swapped) verify(ctx context.Context, target *watch) (verified *watch, err error) {
 	failed := s.step(StepExchanged)
 	w, found := s.identify(ctx, target)
-	defer w.end()
+	defer func() {
+		if verified == nil {
+			w.end()
+		}
+	}()
 	if found == intact && failed == nil {
 		s.unshield()
 		failed = s.verified(ctx, w)
@@ -43,24 +69,19 @@ func (s *swapped) settle(ctx context.Context, target *watch) error {
 	}
 	switch {
 	case failed != nil:
-		return s.undo(ctx, w, failed)
+		return nil, s.undo(ctx, w, failed)
 	case found == busy:
-		return s.undo(ctx, w, s.openElsewhere())
+		return nil, s.undo(ctx, w, s.openElsewhere())
 	case found == foreign:
-		return s.undo(ctx, w, s.changed("was changed"))
+		return nil, s.undo(ctx, w, s.changed("was changed"))
 	case found == gone:
 		// Another program removes files that are not its own. The displaced file cannot be verified
 		// any more, and without the new bytes there would be no version at all.
 		s.unshield()
 		s.log.Warn("displaced file vanished before it was verified", "target", s.Path, "name", s.displaced)
-		s.describeResult()
-		return nil
+		return nil, nil
 	}
-	s.discard(s.displaced)
-	_ = s.step(StepUnlinked) // nothing can be undone from here
-	s.rescue(ctx, w)
-	s.describeResult()
-	return nil
+	return w, nil
 }
 
 // identify judges the displaced file. If it is the target under its lease, no hash is needed. It

@@ -28,6 +28,9 @@ var (
 )
 
 func (t *transaction) tempName() string {
+	if t.temp != "" {
+		return t.temp
+	}
 	base := t.Base
 	if base == "" {
 		base = t.sum()
@@ -38,6 +41,9 @@ func (t *transaction) tempName() string {
 // partName returns the name of a file that is being filled. It contains the final size and hash, so
 // that the next run can judge it too.
 func (t *transaction) partName() string {
+	if t.temp != "" {
+		return t.temp + stagedPart
+	}
 	return fmt.Sprintf("%s%x-%s-%s", partPrefix, len(t.Data), t.sum()[:hashChars], randomName())
 }
 
