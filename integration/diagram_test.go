@@ -31,7 +31,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"mention", "mention", "core/mention"},
 	{"model", "model: providers, scripts, replay", "core/model core/model/* core/model/internal/*"},
 	{"policy", "policy: rules, command lines", "core/policy core/policy/* core/internal/checker"},
-	{"services", "services: files, processes, network", "core/services/* core/internal/gitdir core/internal/memory"},
+	{"services", "services: files, processes, network", "core/services/* core/services/patch/applypatch core/internal/gitdir core/internal/memory"},
 	{"bus", "bus: questions and events", "core/bus"},
 	{"internal", "internal helpers", "core/internal/*"},
 	{"fault", "fault, escape, redact, confirmation: errors, safe text, shared data", "core/fault core/escape core/redact core/confirmation"},

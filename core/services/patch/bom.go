@@ -39,6 +39,28 @@ func (d *Diff) WithoutBOM() *Diff {
 	return &plain
 }
 
+// CorrectMarked is [Correct] for the text of a file that may begin with a byte-order mark, which base
+// does not contain. The change applies to from, which is base, or base after a mark if the diff
+// removes it.
+//
+// A mark on both sides of the diff is ignored, because it stays. A mark only on the new side is text
+// at the beginning of the file.
+func CorrectMarked(base string, marked bool, d *Diff) (from string, c *Change, err error) {
+	before, after := d.HasBOM()
+	switch {
+	case !before || strings.Contains(base, mark):
+		if marked && after {
+			d = d.WithoutBOM()
+		}
+	case marked && !after:
+		base = mark + base
+	default:
+		d = d.WithoutBOM()
+	}
+	c, err = Correct(base, d)
+	return base, c, err
+}
+
 // first returns the first line that pick selects, nil if there is none.
 func (h *hunk) first(pick func(line) bool) *line {
 	for i := range h.lines {

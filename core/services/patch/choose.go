@@ -187,6 +187,10 @@ func (l *locator) decide(h *hunk, c *candidates, anchors []anchor) (int, *fault.
 		return 0, ambiguous(h, c, "leaves out a line of the file, so that only a single place is safe")
 	case c.tier > 0:
 		return 0, ambiguous(h, c, "is not exactly that of the file, so that only a single place is safe")
+	case len(h.anchors) > 0:
+		return 0, ambiguous(h, c, "has no anchor that tells these apart")
+	case !h.numbered && h.section:
+		return 0, ambiguous(h, c, "has no anchor")
 	case !h.numbered:
 		return 0, ambiguous(h, c, "states no valid line number")
 	}

@@ -55,7 +55,10 @@ func (c *corrector) run() (*Change, error) {
 		if len(c.base) == 0 && old > 0 {
 			return nil, absent(h, c.base)
 		}
-		if len(c.base) > 0 && old == 0 {
+		if len(c.base) == 0 && len(h.anchors) > 0 {
+			return nil, h.anchorAbsent(h.anchors[0])
+		}
+		if len(c.base) > 0 && old == 0 && !h.appends() {
 			return nil, invalid("patch.correct", "Add the unchanged lines before and after it in the file.",
 				"Hunk %d has neither context nor removed lines, so its place is unknown.", h.number)
 		}
@@ -222,13 +225,15 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 	oldNewline := baseNewline
 	if n := h.oldLines(); n > 0 && c.spots[h.number-1].line(n-1) == len(c.base)-1 {
 		oldNewline = !h.lastOld().noEOL
+	} else if h.appends() {
+		oldNewline = true
 	}
 	newNewline := !last.line.noEOL
 	want := baseNewline
 	if oldNewline != newNewline || len(c.base) == 0 {
 		want = newNewline
 	}
-	if want != newNewline || oldNewline != baseNewline {
+	if !h.section && (want != newNewline || oldNewline != baseNewline) {
 		c.note(h, kindFinalNewline, len(c.base)-1, len(c.base)-1)
 	}
 	if !want {
@@ -279,16 +284,16 @@ func (c *corrector) corrections() []Correction {
 
 // describe records the tolerated defects of one hunk.
 func (c *corrector) describe(h *hunk, s spot) {
-	if len(c.base) == 0 {
+	n := h.oldLines()
+	if n == 0 {
 		return
 	}
-	n := h.oldLines()
 	first, last := s.line(0), s.line(n-1)
 	for _, r := range []struct {
 		seen bool
 		kind string
 	}{
-		{!h.head.placed, kindHunkHeader},
+		{!h.head.placed && !h.section, kindHunkHeader},
 		{h.head.placed && h.head.oldStart != first+1, KindLineNumbers},
 		{s.nearest, kindNearestPlace},
 		{h.head.placed && !h.countsHold, KindLineCounts},

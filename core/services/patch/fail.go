@@ -47,6 +47,9 @@ func ambiguous(h *hunk, c *candidates, why string) *fault.Error {
 		fits = fmt.Sprintf("it fits at %d places, which begin at lines %s", len(c.olds), lineList(c.olds))
 	}
 	remedy := "Add unchanged lines around the change until they occur only once in the file, or state the right line number in `@@ -line,count +line,count @@`."
+	if h.section {
+		remedy = "Add unchanged lines around the change until they occur only once in the file, or above it `@@` and the first line of the block around it, which occurs only once."
+	}
 	if len(c.news) > 0 {
 		fits += fmt.Sprintf(", its result already occurs at line %s", lineList(c.news))
 		remedy += " If the diff has been applied already, nothing more is needed."

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/fettle-dev/fettle/core/fault"
 )
 
 const devNull = "/dev/null"
@@ -44,7 +42,7 @@ func (p *parser) mark(name string) error {
 		return nil
 	case !p.begun:
 		return p.secondFile(name)
-	case sameFile(name, p.d.newName) || sameFile(name, p.d.oldName):
+	case p.same(name, p.d.newName) || p.same(name, p.d.oldName):
 		return nil
 	}
 	return p.secondFile(name)
@@ -54,14 +52,14 @@ func (p *parser) mark(name string) error {
 func (p *parser) header(oldName, newName string) error {
 	d := p.d
 	known := func(name string) bool {
-		return name == "" || name == devNull || sameFile(name, d.newName) || sameFile(name, d.oldName)
+		return name == "" || name == devNull || p.same(name, d.newName) || p.same(name, d.oldName)
 	}
 	switch {
 	case !p.begun && len(d.hunks) > 0:
 		return p.secondFile(newName)
 	case !p.begun, len(d.hunks) == 0 && known(newName):
 		p.begin(oldName, newName)
-	case !known(newName) || newName != devNull && d.newName != devNull && !sameFile(newName, d.newName):
+	case !known(newName) || newName != devNull && d.newName != devNull && !p.same(newName, d.newName):
 		return p.secondFile(newName)
 	case !known(oldName):
 		return p.secondFile(oldName)
@@ -70,6 +68,9 @@ func (p *parser) header(oldName, newName string) error {
 }
 
 func (p *parser) begin(oldName, newName string) {
+	if p.several != nil && !p.begun && p.git == "" {
+		p.several.line = p.number()
+	}
 	p.begun = true
 	p.d.oldName, p.d.newName = oldName, newName
 }
@@ -87,8 +88,25 @@ func sameFile(a, b string) bool {
 	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
 }
 
-// secondFile refuses a diff whose current line begins a second file.
-func (p *parser) secondFile(name string) *fault.Error {
+// same is sameFile; in a diff of several files names must be equal.
+func (p *parser) same(a, b string) bool {
+	if p.several != nil {
+		return a == b && a != "" && a != devNull
+	}
+	return sameFile(a, b)
+}
+
+// secondFile returns the error for a line that begins a second file: errNextFile in a diff of several
+// files.
+func (p *parser) secondFile(name string) error {
+	if p.several != nil {
+		return errNextFile
+	}
+	return p.refuseSecond(name)
+}
+
+// refuseSecond refuses a diff whose current line begins a second file.
+func (p *parser) refuseSecond(name string) error {
 	first := p.d.newName
 	if first == "" || first == devNull {
 		first = p.d.oldName
@@ -98,7 +116,7 @@ func (p *parser) secondFile(name string) *fault.Error {
 		after = fmt.Sprintf("it begins with %s", excerpt(first))
 	}
 	return invalid("patch.parse", "Send one diff for each file, in separate calls.",
-		"The diff changes more than one file: line %d names %s, and %s. Nothing was applied.", p.pos+1, excerpt(name), after)
+		"The diff changes more than one file: line %d names %s, and %s. Nothing was applied.", p.number(), excerpt(name), after)
 }
 
 // fileMark parses a line outside of hunks that names a file. ok is false if the line does not.
@@ -112,6 +130,10 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 	}
 	switch {
 	case p.isFileHeader(p.pos):
+		if p.several != nil {
+			p.paired = true
+			return true, p.header(p.pairNames())
+		}
 		newName := fileName(content(p.lines[p.pos+1])[4:])
 		if newName == devNull {
 			return true, invalid("patch.parse", "Delete the file with another tool.", "The diff deletes the file, which a patch cannot do.")
@@ -122,6 +144,9 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 		p.lone = true
 		return true, p.mark(fileName(s[4:]))
 	case strings.HasPrefix(s, "diff --git "):
+		if p.several != nil && (p.begun || p.git != "" || len(p.d.hunks) > 0) {
+			return true, errNextFile
+		}
 		if o, n, ok := gitNames(s); ok {
 			return true, p.header(o, n)
 		}
@@ -129,6 +154,9 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 			return true, p.secondFile(strings.TrimPrefix(s, "diff --git "))
 		}
 		p.git = s
+		if p.several != nil {
+			p.several.line = p.number()
+		}
 		return true, nil
 	case strings.HasPrefix(s, "diff -"):
 		f := strings.Fields(s)
@@ -151,7 +179,7 @@ func (p *parser) indexed(s, name string) error {
 // notText refuses a line that deletes or moves a file.
 func (p *parser) notText(name string) error {
 	return invalid("patch.parse", "Send a diff that changes the text of this one file.",
-		"Line %d deletes, moves, renames or copies a file, %s, which a patch cannot do. Nothing was applied.", p.pos+1, excerpt(name))
+		"Line %d deletes, moves, renames or copies a file, %s, which a patch cannot do. Nothing was applied.", p.number(), excerpt(name))
 }
 
 // proseName records a file name that is the whole line between hunks. It counts only if another
@@ -177,7 +205,7 @@ func (p *parser) proseName(s string) error {
 	if !p.begun && p.told != "" {
 		p.begin("", p.told)
 	}
-	return p.secondFile(name)
+	return p.refuseSecond(name)
 }
 
 // isLoneHeader reports whether line at is "--- name" or "+++ name" directly before a hunk, with a

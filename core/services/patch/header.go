@@ -41,16 +41,22 @@ func parseHeader(s string) header {
 // fileName extracts the name from the text after "--- " or "+++ ": without a timestamp, quotes and
 // the prefix a/ or b/.
 func fileName(s string) string {
+	s = wholeName(s)
+	for _, prefix := range []string{"a/", "b/"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			return rest
+		}
+	}
+	return s
+}
+
+// wholeName is fileName with the prefix.
+func wholeName(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
 	s = versionNote().ReplaceAllString(strings.TrimSpace(s), "")
 	if len(s) > 1 && s[0] == '"' {
 		if unquoted, err := strconv.Unquote(s); err == nil {
 			s = unquoted
-		}
-	}
-	for _, prefix := range []string{"a/", "b/"} {
-		if rest, ok := strings.CutPrefix(s, prefix); ok {
-			return rest
 		}
 	}
 	return s

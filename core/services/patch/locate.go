@@ -69,7 +69,15 @@ func locate(base []string, hunks []hunk) ([]spot, error) {
 		base: base, hunks: hunks, budget: budget{maxSteps, maxPlaces},
 		found: make([]candidates, len(hunks)), applied: make([][]int32, len(hunks)), inert: make([]bool, len(hunks)),
 	}
+	for i := range hunks {
+		if hunks[i].appends() {
+			l.found[i].olds = []int32{int32(len(base))}
+		}
+	}
 	if err := l.search(); err != nil {
+		return nil, err
+	}
+	if err := l.narrow(); err != nil {
 		return nil, err
 	}
 	return l.choose()
@@ -82,7 +90,7 @@ func whereStated(base []string, hunks []hunk) ([]spot, bool) {
 	for i := range hunks {
 		h := &hunks[i]
 		at := h.head.oldStart - 1
-		if !h.numbered && !(h.head.placed && h.countsHold) || at < 0 || !h.fitsAt(base, at) || h.insertedAt(base, at) {
+		if len(h.anchors) > 0 || h.atEnd || !h.numbered && !(h.head.placed && h.countsHold) || at < 0 || !h.fitsAt(base, at) || h.insertedAt(base, at) {
 			return nil, false
 		}
 		spots[i] = spot{start: at}
@@ -192,6 +200,8 @@ func (l *locator) search() error {
 	for i := range l.hunks {
 		h := &l.hunks[i]
 		switch {
+		case h.appends():
+			continue
 		case len(l.found[i].olds) > 0:
 			// A place with inconsistent indentation does not count if the hunk fits exactly except
 			// for one line.

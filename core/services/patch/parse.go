@@ -33,7 +33,9 @@ type parser struct {
 	lastText int      // index of the last line that is not blank, -1 for none
 	lastHunk int      // index of the last line that begins a hunk, -1 for none
 	pos      int
+	above    int // number of lines above the parsed ones
 	d        *Diff
+	several  *files // of ParseFiles; nil: a second file is refused
 
 	begun     bool   // a file name has been seen
 	paired    bool   // in a pair of --- and +++
@@ -49,7 +51,8 @@ type parser struct {
 	headersCR int
 }
 
-func (p *parser) run() error {
+// findLast finds the last lines that matter.
+func (p *parser) findLast() {
 	p.lastText = len(p.lines) - 1
 	for p.lastText >= 0 && isBlank(p.lines[p.lastText]) {
 		p.lastText--
@@ -58,15 +61,24 @@ func (p *parser) run() error {
 	for p.lastHunk >= 0 && !strings.HasPrefix(p.lines[p.lastHunk], "@@") {
 		p.lastHunk--
 	}
+}
+
+func (p *parser) run() error {
+	p.findLast()
 	for p.pos < len(p.lines) {
 		if err := p.outside(); err != nil {
 			return err
 		}
 	}
-	d := p.d
-	if len(d.hunks) == 0 {
+	if len(p.d.hunks) == 0 {
 		return invalid("patch.parse", formRemedy, "The diff contains no hunk.")
 	}
+	return p.finish()
+}
+
+// finish completes the current diff, which has a hunk.
+func (p *parser) finish() error {
+	d := p.d
 	if strings.TrimSuffix(p.lines[len(p.lines)-1], "\r") == "@" {
 		return cutOff(d.hunks[len(d.hunks)-1].number + 1)
 	}
@@ -109,21 +121,30 @@ func (p *parser) outside() error {
 	s := content(p.lines[p.pos])
 	pair := p.isFileHeader(p.pos)
 	if ok, err := p.fileMark(s); ok || err != nil {
+		if err == errNextFile {
+			return p.nextFile()
+		}
 		if pair {
 			p.pos++
 		}
 		p.pos++
 		return err
 	}
+	if p.several != nil {
+		if ok, err := p.gitLine(s); ok || err != nil {
+			p.pos++
+			return err
+		}
+	}
 	switch {
 	case strings.HasPrefix(s, "@@@"):
-		return invalid("patch.parse", formRemedy, "Line %d belongs to a combined diff, which has several old versions.", p.pos+1)
+		return invalid("patch.parse", p.form(), "Line %d belongs to a combined diff, which has several old versions.", p.number())
 	case strings.HasPrefix(s, "@@"):
 		return p.hunk()
 	case isMetadata(s, "deleted file mode ", "rename from ", "rename to ", "copy from ", "copy to "):
 		return p.notText(s)
 	case s == "GIT binary patch", strings.HasPrefix(s, "Binary files ") && strings.HasSuffix(s, " differ"):
-		return invalid("patch.parse", "Only text can be patched.", "Line %d belongs to a binary diff.", p.pos+1)
+		return invalid("patch.parse", "Only text can be patched.", "Line %d belongs to a binary diff.", p.number())
 	case isMetadata(s, "old mode ", "new mode "):
 		p.mode = true
 	case p.isSignature(p.pos):
@@ -152,10 +173,21 @@ func (p *parser) outside() error {
 	return nil
 }
 
+// form returns the remedy that describes the form of a diff.
+func (p *parser) form() string {
+	if p.several != nil {
+		return filesRemedy
+	}
+	return formRemedy
+}
+
+// number returns the 1-based number of the current line in the model's text.
+func (p *parser) number() int { return p.above + p.pos + 1 }
+
 // stray refuses the current line.
 func (p *parser) stray() error {
-	return invalid("patch.parse", formRemedy+" Leave out everything else.",
-		"Line %d of the diff, %s, is outside of every hunk.", p.pos+1, excerpt(p.lines[p.pos]))
+	return invalid("patch.parse", p.form()+" Leave out everything else.",
+		"Line %d of the diff, %s, is outside of every hunk.", p.number(), excerpt(p.lines[p.pos]))
 }
 
 // isFileHeader reports whether lines at and at+1 are "--- name", "+++ name".
@@ -230,7 +262,7 @@ func (p *parser) hunk() error {
 		if p.d.cut {
 			return cutOff(h.number)
 		}
-		return invalid("patch.parse", formRemedy, "Hunk %d has no lines.", h.number)
+		return invalid("patch.parse", p.form(), "Hunk %d has no lines.", h.number)
 	}
 	p.d.hunks = append(p.d.hunks, h)
 	return nil

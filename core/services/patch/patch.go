@@ -40,9 +40,12 @@ func (d *Diff) IsFor(path string) bool {
 
 // hunk is one hunk of a diff.
 type hunk struct {
-	number int    // 1-based, in the diff's order
-	head   header // the content of its @@ line
-	lines  []line
+	number  int      // 1-based, in the diff's order
+	head    header   // the content of its @@ line
+	anchors []string // lines of the file above it, each in the block of the previous one
+	atEnd   bool     // its last old line is the last line of the file
+	lines   []line
+	section bool // of a section; see ParseSection
 	// tail is the number of empty lines after the hunk's last line. They may be context without its
 	// blank or mere spacing, so they are evidence for a place but never required.
 	tail         int

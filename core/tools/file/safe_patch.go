@@ -67,7 +67,7 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
 	}
-	from, corrected, err := correct(base, parsed)
+	from, corrected, err := patch.CorrectMarked(base.Text, base.Format.BOM, parsed)
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
 	}
@@ -92,27 +92,3 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 }
 
 const byteOrderMark = "\ufeff"
-
-// correct locates the hunks of a diff in the text of a file. from is that text, with the file's byte-order mark if the
-// diff removes it.
-//
-// Programs show a byte-order mark in the first line of a diff, and decoded text has none. A mark on both sides of the
-// diff is dropped, because it stays; one only on the old side is removed from the file; one only on the new side is
-// text, and becomes the mark of the file.
-func correct(base mutation.Base, d *patch.Diff) (from string, c *patch.Change, err error) {
-	before, after := d.HasBOM()
-	if !before || strings.Contains(base.Text, byteOrderMark) {
-		if base.Format.BOM && after {
-			d = d.WithoutBOM()
-		}
-		c, err = patch.Correct(base.Text, d)
-		return base.Text, c, err
-	}
-	if base.Format.BOM && !after {
-		from = byteOrderMark + base.Text
-		c, err = patch.Correct(from, d)
-		return from, c, err
-	}
-	c, err = patch.Correct(base.Text, d.WithoutBOM())
-	return base.Text, c, err
-}

@@ -1,0 +1,127 @@
+// Package applypatch parses the input of the tool apply_patch: a patch of several files in the
+// format of OpenAI's models, or a unified or git diff. It does no I/O.
+//
+// [Parse] returns the operations of a patch, and [Operation.Apply] computes the new text of a file.
+// Hunks are placed and repaired as package patch describes. In addition, the format's anchors limit
+// the place of a hunk; see [patch.ParseSection]. Models are trained on a program that takes the
+// first place below an anchor. Here every anchor and every hunk has exactly one place, or the
+// operation is refused with the lines of all candidates.
+//
+// # The format
+//
+//	*** Begin Patch
+//	*** Update File: app/main.go
+//	*** Move to: cmd/main.go
+//	@@ func main() {
+//	 	a := 1
+//	-	b := 2
+//	+	b := 3
+//	*** Add File: app/new.txt
+//	+first line
+//	*** Delete File: app/old.txt
+//	*** End Patch
+//
+// A file's byte-order mark stays, and so does its final newline or the lack of it; but if the last
+// lines are removed, the remaining ones keep theirs. A new file ends in a newline, unless `\ No
+// newline at end of file` follows its last line.
+//
+// # Tolerated input
+//
+//   - The lines Begin Patch and End Patch are both missing, or only the first one is. Without only
+//     End Patch the patch may be cut off, and is refused.
+//   - Text, a Markdown fence or a shell heredoc around the patch, and several patches in sequence.
+//   - White space after a marker, quotes around a path, and any case of letters in a marker.
+//   - The lines ---, +++ and diff --git above the hunks of an update, if they name its file; and
+//     hunk headers with numbers.
+//   - A unified or git diff between Begin Patch and End Patch.
+package applypatch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/patch"
+)
+
+// Kind is what an operation does with a file.
+type Kind string
+
+// Kinds of operations. They are API: added, never renamed.
+const (
+	Create Kind = "create" // a file that must not exist
+	Update Kind = "update"
+	Delete Kind = "delete"
+	Move   Kind = "move" // to NewPath, and update unless Diff is nil
+)
+
+// Operation is one change of a patch. It is immutable and safe for concurrent use.
+type Operation struct {
+	Kind    Kind
+	Path    string      // as in the patch; not empty
+	NewPath string      // of Move; "" for the other kinds
+	Line    int         // of the patch, 1-based, where the operation begins
+	Diff    *patch.Diff // of the text; nil: an empty file is created, or the file is moved or deleted whatever its text is
+}
+
+// Patch is a parsed patch. Every path occurs in one operation only, compared as text.
+type Patch struct {
+	Operations []Operation // in the order of the patch; at least one
+	// Corrections lists the tolerated text around the patch; nil: none.
+	Corrections []patch.Correction
+}
+
+// Apply returns the text of the file after the operation, and the repairs of the diff. old is the
+// text before, with its line endings and its byte-order mark, if any; "" if the file is created. The
+// text of a deleted file is "".
+//
+// Either all hunks are applied or none. Errors have code invalid_diff, ambiguous_diff for an anchor
+// or a hunk with several places, or patch_apply_failed.
+func (o *Operation) Apply(old string) (text string, repairs []patch.Correction, err error) {
+	if o.Kind == Create && old != "" {
+		return "", nil, o.at(invalid("applypatch.apply", "Use Update File for a file that exists.", "The patch creates a file that exists and is not empty."))
+	}
+	if o.Diff == nil {
+		if o.Kind == Delete {
+			old = ""
+		}
+		return old, nil, nil
+	}
+	base, marked := strings.CutPrefix(old, byteOrderMark)
+	from, change, err := patch.CorrectMarked(base, marked, o.Diff)
+	if err != nil {
+		return "", nil, o.at(fault.As(err))
+	}
+	text, err = patch.ApplyStrict(from, change)
+	if err != nil {
+		return "", nil, o.at(patch.ApplyFailed(err))
+	}
+	if o.Kind == Delete && text != "" {
+		return "", nil, o.at(invalid("applypatch.apply", "Send the deletion without lines, or with all lines of the file.",
+			"The patch deletes a file and removes only some of its lines."))
+	}
+	if marked && from == base && text != "" {
+		text = byteOrderMark + text
+	}
+	return text, change.Corrections, nil
+}
+
+const byteOrderMark = "\ufeff"
+
+// at adds the file and the line of the patch to an error.
+func (o *Operation) at(err *fault.Error) *fault.Error {
+	e := *err
+	e.Message = fmt.Sprintf("%s This concerns %s, from line %d of the patch on.", err.Message, excerpt(o.Path), o.Line)
+	return &e
+}
+
+// invalid returns an invalid_diff error with the prefix of all refused diffs.
+func invalid(op, remedy, format string, args ...any) *fault.Error {
+	return fault.New(fault.InvalidDiff, op, "Invalid Diff: "+fmt.Sprintf(format, args...), remedy)
+}
+
+// excerpt quotes a line in a message, truncated if it is long.
+func excerpt(line string) string {
+	return escape.Quote(escape.ClipBytes(strings.TrimRight(line, "\r\n"), 160))
+}

@@ -1,0 +1,161 @@
+package patch
+
+import (
+	"errors"
+	"strings"
+)
+
+const filesRemedy = "Send unified diffs: for each file `--- a/path`, `+++ b/path`, `@@ -line,count +line,count @@`, then lines that begin with a blank (context), `-` (removed) or `+` (added)."
+
+// errNextFile reports that the current line belongs to the next file.
+var errNextFile = errors.New("next file")
+
+// FileDiff is the part of a diff that concerns one file.
+type FileDiff struct {
+	Old, New string // path before and after; Old is "" for a created file, New is "" for a deleted one
+	Line     int    // 1-based, of the diff, where the part begins
+	Diff     *Diff  // nil: the text does not change, the created file is empty, or no lines of the deleted file are stated
+}
+
+// files collects the parts of a diff.
+type files struct {
+	done []FileDiff
+	line int // where the current part begins, 1-based
+	git      // the extended header of the current part
+}
+
+// git holds git's extended header lines of one file.
+type git struct {
+	from, to         string // of a rename
+	created, deleted bool
+}
+
+// ParseFiles parses a unified or git diff of any number of files, as leniently as [Parse]. Files may
+// be created, deleted and renamed. Names lose the prefixes a/ and b/ if both have them. above is the
+// number of lines above the diff, for the lines in errors.
+//
+// It fails with code invalid_diff like [Parse], and for a part without a name, with two names but no
+// lines `rename from` and `rename to`, or that only changes the mode of a file.
+func ParseFiles(diff string, above int) ([]FileDiff, error) {
+	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), above: above, d: new(Diff), several: new(files)}
+	p.several.line = above + 1
+	p.findLast()
+	for p.pos < len(p.lines) {
+		if err := p.outside(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.nextFile(); err != nil {
+		return nil, err
+	}
+	return p.several.done, nil
+}
+
+// nextFile completes the part of the current file. The current line begins the next one.
+func (p *parser) nextFile() error {
+	f, err := p.fileDiff()
+	if err != nil {
+		return err
+	}
+	f.Line = p.several.line
+	p.several.done = append(p.several.done, f)
+	p.several.line, p.several.git = p.number(), git{}
+	p.d = new(Diff)
+	p.begun, p.paired, p.lone, p.git, p.told = false, false, false, "", ""
+	p.fenced, p.prose, p.mode = false, false, false
+	p.headers, p.headersCR = 0, 0
+	return nil
+}
+
+// fileDiff returns the part of the current file.
+func (p *parser) fileDiff() (FileDiff, error) {
+	g, d := p.several.git, p.d
+	oldName, newName := d.oldName, d.newName
+	if !p.begun {
+		oldName, newName = halves(p.git)
+	}
+	if oldName == "" {
+		oldName = newName // only one name is stated
+	}
+	f := FileDiff{Old: oldName, New: newName}
+	refuse := func(remedy, format string, args ...any) (FileDiff, error) {
+		return f, invalid("patch.parse", remedy, "The part of the diff that begins at line %d "+format, append([]any{p.several.line}, args...)...)
+	}
+	switch {
+	case g.from != "" || g.to != "":
+		if f.Old, f.New = g.from, g.to; f.Old == "" || f.New == "" || f.Old == f.New {
+			return refuse("Write both `rename from` and `rename to`.", "does not state both names of a renamed file.")
+		}
+	case (g.deleted || newName == devNull) && (g.created || oldName == devNull):
+		return refuse(filesRemedy, "both creates and deletes a file.")
+	case g.deleted || newName == devNull:
+		f.New = ""
+	case g.created || oldName == devNull:
+		f.Old = ""
+	case oldName == newName+".orig" || oldName == newName+"~":
+		f.Old = newName
+	case oldName != newName:
+		return refuse("Write `rename from` and `rename to` if the file is renamed, otherwise the same path in both lines.",
+			"has two names, %s and %s.", excerpt(oldName), excerpt(newName))
+	}
+	if f.Old == "" && f.New == "" || f.Old == devNull || f.New == devNull {
+		return refuse(filesRemedy, "names no file.")
+	}
+	switch {
+	case len(d.hunks) > 0:
+		f.Diff = d
+		return f, p.finish()
+	case f.Old != f.New:
+		return f, nil
+	case p.mode:
+		return refuse("Change the mode of a file with a shell command.", "only changes the mode of %s.", excerpt(f.New))
+	}
+	return refuse(filesRemedy, "contains no hunk.")
+}
+
+// gitLine records a line of git's extended header. ok is false for any other line.
+func (p *parser) gitLine(s string) (ok bool, err error) {
+	g := &p.several.git
+	switch {
+	case !isMetadata(s, "deleted file mode ", "new file mode ", "rename from ", "rename to ", "similarity index ", "dissimilarity index "):
+		return false, nil
+	case len(p.d.hunks) > 0:
+		return true, p.stray()
+	case isMetadata(s, "deleted file mode "):
+		g.deleted = true
+	case isMetadata(s, "new file mode "):
+		g.created = true
+	case isMetadata(s, "rename from "):
+		g.from = wholeName(strings.TrimPrefix(s, "rename from "))
+	case isMetadata(s, "rename to "):
+		g.to = wholeName(strings.TrimPrefix(s, "rename to "))
+	}
+	return true, nil
+}
+
+// pairNames returns the names in the --- and +++ lines at the current one, without the prefixes a/
+// and b/ if all names have theirs.
+func (p *parser) pairNames() (oldName, newName string) {
+	oldName, newName = wholeName(content(p.lines[p.pos])[4:]), wholeName(content(p.lines[p.pos+1])[4:])
+	o, hasA := strings.CutPrefix(oldName, "a/")
+	n, hasB := strings.CutPrefix(newName, "b/")
+	if (hasA || oldName == devNull) && (hasB || newName == devNull) {
+		return o, n
+	}
+	return oldName, newName
+}
+
+// halves returns the names in a line "diff --git a/x y b/x y", whose names contain blanks but are
+// equal; "" otherwise.
+func halves(s string) (oldName, newName string) {
+	s = strings.TrimSpace(strings.TrimPrefix(s, "diff --git "))
+	half := len(s) / 2
+	if len(s)%2 == 0 || s[half] != ' ' {
+		return "", ""
+	}
+	oldName, newName = fileName(s[:half]), fileName(s[half+1:])
+	if oldName != newName {
+		return "", ""
+	}
+	return oldName, newName
+}
