@@ -8,10 +8,11 @@ import (
 const sectionRemedy = "Write lines that begin with a blank (context, copied from the file), `-` (removed) or `+` (added), below `@@` or `@@ line of the file above the change`."
 
 // ParseSection parses the section of one file in the patch format of OpenAI's models: the lines that
-// begin with `***` and name the file, then hunks. A hunk begins with `@@` lines, which the first hunk may omit, and may
-// end with `*** End of File`. Text after `@@` is an anchor, a line of the file above the hunk; each
-// further anchor lies in the block of the previous one. Numbers after `@@` are read as in a unified
-// diff. above is the number of lines above the section, for the lines in errors.
+// begin with `***` and name the file, then hunks. A hunk begins with `@@` lines, which the first
+// hunk may omit, and may end with `*** End of File`. Text after `@@` is an anchor, a line of the
+// file above the hunk; each further anchor lies in the block of the previous one. Numbers after `@@`
+// are read as in a unified diff. above is the number of lines above the section, for the lines in
+// errors.
 //
 // [Correct] requires one place for every anchor. Of the places of a hunk it considers those in the
 // block of the last anchor: the following lines that are indented deeper, or all following lines if

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/services/patch/applypatch"
 )
 
@@ -12,6 +13,7 @@ import (
 // different files and have valid kinds; and that applying them to any text gives a text or a refusal,
 // the same each time.
 func FuzzParse(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range []string{
 		"",
 		"*** Begin Patch\n*** End Patch\n",
