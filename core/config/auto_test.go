@@ -9,6 +9,38 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
+// SB-04: in auto mode input to a background process needs no approval if that process
+// is confined by mounts.
+func TestConfinedInput(t *testing.T) {
+	all := []process.Info{{ID: "p1", PID: 7, Confined: process.Namespaces}, {ID: "p2", Confined: process.Landlock}, {ID: "p3"}}
+	e, err := policy.NewEngine(policy.Options{})
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		id        string
+		mode      policy.ApprovalMode
+		untrusted bool
+		want      policy.Verdict
+	}{
+		{"p1", policy.ModeAuto, false, policy.Allow},
+		{"p1", policy.ModeAuto, true, policy.AskUser},
+		{"p1", policy.ModeAutoEdit, false, policy.AskUser},
+		{"7", policy.ModeAuto, false, policy.AskUser},
+		{"p2", policy.ModeAuto, false, policy.AskUser},
+		{"p3", policy.ModeAuto, false, policy.AskUser},
+		{"p4", policy.ModeAuto, false, policy.AskUser},
+	} {
+		call, _ := policy.WellKnown("write_background_input")
+		call.Params, call.Mode, call.Untrusted, call.Sealed = []byte(`{"id":"`+tt.id+`","input":"x\n"}`), tt.mode, tt.untrusted, true
+		confineInput(&call, all)
+		d := e.Decide(call)
+		require.Equal(t, tt.want, d.Decision, "%+v", tt)
+		if tt.want == policy.Allow {
+			require.Equal(t, policy.Namespaces, d.Confined)
+			require.Equal(t, "auto", d.Rule)
+		}
+	}
+}
+
 // SB-04: yolo mode confines single commands only if the user has set the sandbox.
 func TestConfinable(t *testing.T) {
 	for _, tt := range []struct {

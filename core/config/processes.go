@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -145,6 +146,22 @@ func (c *Config) confine(call *policy.Call) {
 	case call.Tool == shell.RunShellCommand && (call.Mode != policy.ModeYolo || !o.byDefault):
 		call.Confinable = kind
 		call.Readable = sandbox.Toolchains(c.params().home(), os.Getenv("PATH"))
+	}
+}
+
+// confineInput adds the confinement of the background process to which a call
+// writes, where single commands are confined. A process named by its PID counts as
+// unconfined, because the PID may be reused.
+func confineInput(call *policy.Call, all []process.Info) {
+	var p shell.WriteBackgroundParams
+	if call.Tool != shell.WriteBackground || call.Confined != "" || json.Unmarshal(call.Params, &p) != nil {
+		return
+	}
+	call.Sealed = false
+	for _, i := range all {
+		if i.ID == p.ID {
+			call.Confined, call.Sealed = string(i.Confined), i.Confined == process.Namespaces
+		}
 	}
 }
 

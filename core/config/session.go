@@ -129,7 +129,10 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Bus:      c.bus,
 		Mode:     c.ApprovalMode,
 		Subagent: c.subagent,
-		Subject:  func(call *policy.Call) { c.situate(call, sh) },
+		Subject: func(call *policy.Call) {
+			c.situate(call, sh)
+			confineInput(call, s.processes.List())
+		},
 		RealPath: rules.RealPath,
 		Check:    sh.rules.Checks.Check,
 		Before:   append(slices.Clip(c.params().Calls.Before), s.hooks.BeforeTool),

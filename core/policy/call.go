@@ -29,7 +29,8 @@ type Call struct {
 	Headless bool // without an approver
 	// Confined names the confinement of the process that runs the call's command,
 	// for example "landlock"; "" is none. It is set only for calls that run a
-	// command or write to a process started by one.
+	// command or write to a process started by one. For the latter it is the
+	// confinement of that process.
 	Confined string
 	// Confinable names the mechanism that can confine a single command of the
 	// session, "namespaces" or "landlock"; "" is none. [Decision].Run is the choice

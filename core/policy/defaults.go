@@ -46,7 +46,7 @@ func newDefaults(readOnly bool) []*rule {
 	return append(rules,
 		own(ownEdits, []string{"edit"}, Rule{Name: "autoEdit", Tools: all, Decision: Allow, Priority: 15,
 			Modes: []ApprovalMode{ModeAutoEdit}}),
-		own(ownConfined, nil, Rule{Name: "auto", Tools: shell, Decision: Allow, Priority: 12,
+		own(ownConfined, nil, Rule{Name: "auto", Tools: []string{shellTool, backgroundInput}, Decision: Allow, Priority: 12,
 			Modes: []ApprovalMode{ModeAuto}, AllowRedirection: true}),
 		own(ownAsks, nil, Rule{Name: "kinds that are asked about", Tools: all, Decision: AskUser, Priority: 10}))
 }

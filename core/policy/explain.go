@@ -31,6 +31,8 @@ func (t *trial) explain(out outcome) Decision {
 		d.Reason = "Tools of kind " + t.call.Kind + " run without approval."
 	case r.own == ownYolo:
 		d.Reason = "In yolo mode, calls without a matching rule run without approval."
+	case r.own == ownConfined:
+		d.Reason = inputReason
 	case r.own == ownEdits:
 		d.Reason = "In " + t.call.Mode.String() + " mode edits are made without asking."
 	default:

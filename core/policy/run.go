@@ -66,7 +66,7 @@ func (r *rule) run() Run {
 func (r *rule) runsAs(c *Call) bool {
 	switch {
 	case r.own == ownConfined:
-		return c.private() && !c.Untrusted
+		return !c.Untrusted && (c.private() || !isShell(c) && c.Confined == Namespaces && c.Sealed)
 	case !isShell(c):
 		return true
 	case c.placed == atOutside:
@@ -122,6 +122,9 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 	}
 	return out
 }
+
+// inputReason explains why input to confined background processes needs no approval.
+const inputReason = "In auto mode input is written to confined background processes without approval."
 
 // confinedReason explains why commands run unasked in auto mode.
 const confinedReason = "In auto mode confined commands run without approval."

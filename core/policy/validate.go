@@ -204,7 +204,7 @@ func checkCommand(r Rule) error {
 
 // canBeConfined lists the tools whose calls a rule may distinguish by
 // confinement. For write_file these are the files that a command line writes.
-var canBeConfined = []string{shellTool, shellAlias, "write_background_input", writeFile}
+var canBeConfined = []string{shellTool, shellAlias, backgroundInput, writeFile}
 
 // CanBeConfined reports whether [Rule].Confined is valid for a tool of that name.
 func CanBeConfined(tool string) bool { return slices.Contains(canBeConfined, tool) }

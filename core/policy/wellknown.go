@@ -25,12 +25,13 @@ const (
 
 // Names that the engine itself uses.
 const (
-	shellTool  = "run_shell_command"
-	shellAlias = "ShellTool"
-	writeFile  = "write_file"
-	safePatch  = "safe_patch"
-	editTool   = "edit"
-	agentTool  = "invoke_agent"
+	shellTool       = "run_shell_command"
+	shellAlias      = "ShellTool"
+	backgroundInput = "write_background_input"
+	writeFile       = "write_file"
+	safePatch       = "safe_patch"
+	editTool        = "edit"
+	agentTool       = "invoke_agent"
 )
 
 // wellKnown contains the built-in tools, registered or not.
@@ -47,7 +48,7 @@ var wellKnown = map[string]known{
 	shellTool:                   {kind: "execute", aliases: []string{shellAlias}, effects: runsAnything},
 	"list_background_processes": {kind: "read"},
 	"read_background_output":    {kind: "read"},
-	"write_background_input":    {kind: "execute", effects: runsAnything},
+	backgroundInput:             {kind: "execute", effects: runsAnything},
 	"stop_background_process":   {kind: "execute", effects: []string{"run_process"}},
 
 	"web_fetch":  {kind: "fetch", effects: []string{"network"}, lasts: lastsForHost},

@@ -21,9 +21,12 @@ type Info struct {
 	PID     int    // as in Result.Background
 	Command string
 	Dir     string
-	Running bool // the shell is running, or a process that it started still holds the output
-	Exit         // of the shell; valid once Running is false
-	Unread  int  // output bytes that [Service.Read] has not returned yet
+	// Confined is the confinement of the process: Namespaces, Landlock or Container;
+	// Unconfined for any other.
+	Confined ConfinementKind
+	Running  bool // the shell is running, or a process that it started still holds the output
+	Exit          // of the shell; valid once Running is false
+	Unread   int  // output bytes that [Service.Read] has not returned yet
 
 	Removed []string // as in [Result]; valid once Running is false
 }
@@ -210,7 +213,7 @@ func (b *background) appendOutput(p []byte, limit int) {
 func (b *background) info() Info {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := Info{ID: b.id, PID: b.pid, Command: b.command.Line, Dir: b.command.Dir, Running: !b.done, Unread: len(b.unread)}
+	i := Info{ID: b.id, PID: b.pid, Command: b.command.Line, Dir: b.command.Dir, Running: !b.done, Unread: len(b.unread), Confined: confinementOf(b.child.starter)}
 	if b.done {
 		i.Exit, i.Removed = b.exit, b.child.moved
 	}

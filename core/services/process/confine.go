@@ -198,6 +198,19 @@ func (s *Service) starter(ctx context.Context, how Confine) starter {
 	return landlocked{s: s, read: how == ConfineRead} // also for unknown kinds: then it starts nothing
 }
 
+// confinementOf returns the confinement of the processes of a starter.
+func confinementOf(by starter) ConfinementKind {
+	switch by.(type) {
+	case *enclosed:
+		return Namespaces
+	case *container:
+		return Container
+	case landlocked:
+		return Landlock
+	}
+	return Unconfined
+}
+
 // sharing starts an unconfined command that uses the temporary directory of confined ones.
 type sharing struct {
 	unconfined
