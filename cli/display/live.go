@@ -19,7 +19,7 @@ type Live struct {
 	missed int64  // messages that were dropped before that call ended
 
 	subagentCall func(bus.ToolCallState) // called for each finished call of a subagent; nil: none
-	told         map[string]bool         // ids of the calls that were passed to subagentCall and whose batches go on
+	announced    map[string]bool         // ids of the calls that were passed to subagentCall and whose batches go on
 
 	mu     sync.Mutex
 	ending map[string]chan struct{} // by call id: closed when all output of the call was shown
@@ -28,7 +28,7 @@ type Live struct {
 // AttachLive shows the live output on a bus until detach is called, and calls
 // subagentCall, if it is not nil, for each finished call of a subagent.
 func AttachLive(ctx context.Context, b *bus.MessageBus, s *Screen, colour bool, subagentCall func(bus.ToolCallState)) (l *Live, detach func()) {
-	l = &Live{screen: s, filter: ANSIFilter{Colour: colour}, ending: map[string]chan struct{}{}, subagentCall: subagentCall, told: map[string]bool{}}
+	l = &Live{screen: s, filter: ANSIFilter{Colour: colour}, ending: map[string]chan struct{}{}, subagentCall: subagentCall, announced: map[string]bool{}}
 	ready := make(chan struct{})
 	l.subscription = bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
 		<-ready
@@ -92,15 +92,15 @@ func (l *Live) subagentCalls(m bus.ToolCallsUpdate) {
 	for i, call := range m.ToolCalls {
 		if !call.Status.Final() {
 			ended = false
-		} else if call.Subagent != "" && !l.told[key(i)] {
+		} else if call.Subagent != "" && !l.announced[key(i)] {
 			l.close()
-			l.told[key(i)] = true
+			l.announced[key(i)] = true
 			l.subagentCall(call)
 		}
 	}
 	for i := range m.ToolCalls {
 		if ended { // there is no later snapshot
-			delete(l.told, key(i))
+			delete(l.announced, key(i))
 		}
 	}
 }

@@ -23,7 +23,7 @@ type jsonReporter struct {
 	mask       func(string) string // masks secrets in errors
 
 	answer jsonAnswer
-	said   strings.Builder // the answer in progress
+	text   strings.Builder // the answer in progress
 	last   string          // the last complete answer
 	begun  bool
 }
@@ -66,12 +66,12 @@ func (j *jsonReporter) begin(b beginning) {
 func (j *jsonReporter) event(e agent.Event) {
 	switch e.Type {
 	case agent.EventText:
-		j.said.WriteString(e.Text)
+		j.text.WriteString(e.Text)
 	case agent.EventFinished:
-		j.last = j.said.String()
-		j.said.Reset()
+		j.last = j.text.String()
+		j.text.Reset()
 	case agent.EventRetry:
-		j.said.Reset()
+		j.text.Reset()
 	case agent.EventToolResponse:
 		j.answer.Warnings = append(j.answer.Warnings, e.Response.Notices...)
 	}

@@ -146,7 +146,7 @@ func (c *collector) link(n ast.Node, address string, style theme.Style) {
 		text.WriteString(s.text)
 	}
 	shown := display.Printable(unescaped([]byte(address)))
-	if said := strings.TrimSpace(text.String()); said != shown && "mailto:"+said != shown {
+	if label := strings.TrimSpace(text.String()); label != shown && "mailto:"+label != shown {
 		c.address(address, style)
 	}
 }

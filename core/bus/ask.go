@@ -35,7 +35,7 @@ type Answer interface {
 // openQuestion is a question whose caller waits for the answer.
 type openQuestion struct {
 	m    question
-	seq  int           // sequence number, in the order of asking
+	seq  int           // sequence number, in the order of the questions
 	done chan struct{} // closed when the question is settled
 
 	// Guarded by the bus's mu until done is closed, then constant.
@@ -195,7 +195,7 @@ func (q *openQuestion) begin(s *Subscription) (context.Context, bool) {
 	return ctx, true
 }
 
-// openQuestions returns the open questions in the order of asking. b.mu is held.
+// openQuestions returns the open questions, the oldest first. b.mu is held.
 func (b *MessageBus) openQuestions() []*openQuestion {
 	return slices.SortedFunc(maps.Values(b.open), func(x, y *openQuestion) int { return cmp.Compare(x.seq, y.seq) })
 }

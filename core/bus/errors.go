@@ -2,7 +2,7 @@ package bus
 
 import "errors"
 
-// Errors of publishing and asking, for use with errors.Is.
+// Errors of publications and questions, for use with errors.Is.
 var (
 	// ErrClosed is returned once the bus is closed.
 	ErrClosed = errors.New("bus: closed")

@@ -37,7 +37,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	}, file.InDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range bound.tools {
-			bound.tools[i] = file.TellOfRegions(t)
+			bound.tools[i] = file.DescribeRegions(t)
 		}
 	}
 	bound.add(bind(c, search.Factories, search.Services{

@@ -35,7 +35,7 @@ type Extensions struct {
 	// them.
 	Dirs []string
 
-	said *extensionSettings // the settings; nil: none
+	configured *extensionSettings // the settings; nil: none
 }
 
 // extensionSettings holds the settings about extensions.
@@ -47,7 +47,7 @@ type extensionSettings struct {
 
 // fillExtensions applies the settings.
 func (p *Parameters) fillExtensions(s settings.Settings) {
-	p.Extensions.said = &extensionSettings{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
+	p.Extensions.configured = &extensionSettings{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
 }
 
 // Store returns the directory of the user's extensions as seen by this
@@ -105,8 +105,8 @@ func (c *Config) extensionOptions(target string) extensionstore.Options {
 			return settings.LooksSecret(name, value) || value != "" && slices.Contains(p.Environment.Secrets, value)
 		},
 	}
-	if said := p.Extensions.said; said != nil {
-		o.Disabled, o.Allowed, o.BlockGit = said.off, said.allowed, said.blockGit
+	if set := p.Extensions.configured; set != nil {
+		o.Disabled, o.Allowed, o.BlockGit = set.off, set.allowed, set.blockGit
 	}
 	if dir, err := c.userDir(); err == nil {
 		o.Dir = filepath.Join(dir, extensionsDir)

@@ -169,8 +169,8 @@ func (x HookService) SessionStarted(ctx context.Context, source string) (Session
 	if err != nil {
 		return SessionHooks{}, err
 	}
-	added, said := s.hooks.Started(ctx, source)
-	return SessionHooks{Context: added, Messages: said}, nil
+	added, messages := s.hooks.Started(ctx, source)
+	return SessionHooks{Context: added, Messages: messages}, nil
 }
 
 // SessionEnding runs the hooks of a session's end. reason is the cause: exit,

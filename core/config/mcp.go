@@ -203,15 +203,15 @@ func (s *session) afterServer(sh *shared) scheduler.After {
 			return r, nil
 		}
 		changed, gone := s.state.Touched(context.WithoutCancel(ctx), sh.workspace.Resolve)
-		for _, told := range []struct {
+		for _, note := range []struct {
 			what  string
 			paths []string
 		}{
 			{"Changed Files (on disk since you read them; read them again before you change them)", changed},
 			{"Removed Files (that you had read)", gone},
 		} {
-			if len(told.paths) > 0 {
-				r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: told.what + ": " + listed(told.paths)})
+			if len(note.paths) > 0 {
+				r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: note.what + ": " + listed(note.paths)})
 			}
 		}
 		return r, nil

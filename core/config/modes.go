@@ -180,7 +180,7 @@ func (c *Config) plansDir(target string) string {
 }
 
 // hidden returns the names of tools that have no use at the moment: entering the
-// current mode, leaving another mode, and asking the user when no front end
+// current mode, leaving another mode, and questions to the user when no front end
 // listens.
 func (c *Config) hidden() []string {
 	names := plan.Hidden(string(c.ApprovalMode()))

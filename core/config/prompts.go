@@ -110,10 +110,10 @@ func (x MCPServices) Prompt(ctx context.Context, text string) (content tools.Con
 // hold returns a context that collects the files shown to the model. They count
 // as shown once the returned function is called with true, that is when the
 // message was sent.
-func (s *session) hold(ctx context.Context) (context.Context, func(said bool)) {
+func (s *session) hold(ctx context.Context) (context.Context, func(sent bool)) {
 	ctx, r := s.state.Begin(ctx)
-	return ctx, func(said bool) {
-		if said {
+	return ctx, func(sent bool) {
+		if sent {
 			r.Commit()
 		} else {
 			r.Drop()
@@ -196,6 +196,6 @@ func (x InstructionService) Reload() error {
 		return err
 	}
 	s.tracker.ForgetInstructions()
-	s.history.TellAgain()
+	s.history.AnnounceAgain()
 	return nil
 }

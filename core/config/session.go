@@ -66,7 +66,7 @@ func (s *session) conversation() string { return strconv.FormatInt(s.ended.Load(
 // startOver resets the state that belongs to a discarded history.
 func (s *session) startOver() {
 	s.tracker.ClearSession()
-	s.history.TellAgain()
+	s.history.AnnounceAgain()
 	s.catalog.Reset()
 	s.skills.Clear()
 	s.ended.Add(1)
@@ -329,14 +329,14 @@ func (c *Config) absent(sh *shared) func(name string) string {
 		if !slices.Contains(DefaultTools(c.params().Environment.Layout), name) {
 			return ""
 		}
-		key, says := "", ""
+		key, state := "", ""
 		switch p := c.params(); {
 		case !toollist.Selection{Exclude: c.excluded()}.Includes(tools.Spec{Name: name}, true):
 			return "" // policy denies it, and names the entry
 		case p.Tools.Core != nil:
-			key, says = "tools.core", "does not list it"
+			key, state = "tools.core", "does not list it"
 		case name == "activate_skill" && p.Skills.Disabled:
-			key, says = "skills.enabled", "is false"
+			key, state = "skills.enabled", "is false"
 		}
 		if key == "" || sh.settings == nil {
 			return ""
@@ -345,6 +345,6 @@ func (c *Config) absent(sh *shared) func(name string) string {
 		if o.Layer == settings.LayerDefault || o.Layer == "" {
 			return "" // the embedder's own choice
 		}
-		return fmt.Sprintf("The setting %s (%s) %s.", key, toolrules.Place{Source: o.Source, Line: o.Line}, says)
+		return fmt.Sprintf("The setting %s (%s) %s.", key, toolrules.Place{Source: o.Source, Line: o.Line}, state)
 	}
 }

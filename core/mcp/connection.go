@@ -77,14 +77,14 @@ func (s *server) supervise(ctx context.Context) {
 // keepConnected connects the server and keeps it connected until ctx ends or retrying
 // cannot succeed. It calls first once, with the outcome of the first attempt.
 func (s *server) keepConnected(ctx context.Context, first func(error)) {
-	told := false
-	tell := func(err error) {
-		if !told {
-			told = true
+	reported := false
+	report := func(err error) {
+		if !reported {
+			reported = true
 			first(err)
 		}
 	}
-	defer func() { tell(s.interrupted()) }()
+	defer func() { report(s.interrupted()) }()
 	failures := 0
 	gone := time.Now() // when the server behind the registered tools was lost
 	s.set(func(st *Status) { st.Attempts, st.Error = 0, nil })
@@ -92,7 +92,7 @@ func (s *server) keepConnected(ctx context.Context, first func(error)) {
 		l, why := s.connect(ctx)
 		var stderr []string
 		if l != nil {
-			tell(nil)
+			report(nil)
 			begun := time.Now()
 			stderr, why = s.watchChanges(ctx, l)
 			gone = time.Now()
@@ -125,7 +125,7 @@ func (s *server) keepConnected(ctx context.Context, first func(error)) {
 		})
 		s.m.o.Logger.Warn("an MCP server is not connected", "server", s.Name, "error", why, "again", wait)
 		s.m.notifyChange(s.Name)
-		tell(why)
+		report(why)
 		s.end(l)
 		if wait == 0 || !s.pause(ctx, wait, gone.Add(toolsGrace)) {
 			return

@@ -7,10 +7,10 @@ import (
 
 // match is a rule that matches, or may match, a call or a part of one.
 type match struct {
-	rule  *rule
-	sure  tri
-	words int    // leading words of a command that the rule names
-	says  string // of a command line: the rule's effect, as a sentence
+	rule   *rule
+	sure   tri
+	words  int    // leading words of a command that the rule names
+	effect string // of a command line: the rule's effect, as a sentence
 }
 
 // walk finds the deciding rule, from the highest rule to the lowest. The first
@@ -66,7 +66,7 @@ func (w *walk) meet(m match) bool {
 
 // end makes a match the deciding one.
 func (w *walk) end(m match) bool {
-	w.rule, w.covers, w.says = m.rule, m.words, m.says
+	w.rule, w.covers, w.effect = m.rule, m.words, m.effect
 	return true
 }
 

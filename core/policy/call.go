@@ -11,7 +11,7 @@ import (
 type Call struct {
 	Tool       string          // the tool's name
 	Aliases    []string        // its other names; rules may use them
-	GovernedBy []string        // names whose denying or asking rules apply to the tool too; allowing rules do not
+	GovernedBy []string        // names whose deny and ask_user rules apply to the tool too; allow rules do not
 	Kind       string          // its kind, for example "edit"
 	Effects    []string        // its possible effects, for example "network"
 	Mutates    bool            // it changes something, whatever its kind

@@ -10,7 +10,7 @@ import (
 type ref struct {
 	*rule
 	prefix []string
-	says   string       // the rule's effect on commands with the prefix, as a sentence
+	effect string       // the rule's effect on commands with the prefix, as a sentence
 	words  []shell.Word // later words of the command that the prefix may match; nil: the whole command
 	forced bool         // whether the prefix matches is uncertain
 }
@@ -39,14 +39,14 @@ func newShellIndex(rules []*rule) *shellIndex {
 			x.tight = append(x.tight, r)
 		}
 		for _, prefix := range r.prefixes {
-			what := says(r, "commands that begin with "+abridged(strings.Join(prefix, " ")))
+			what := effectOn(r, "commands that begin with "+abridged(strings.Join(prefix, " ")))
 			ways := [][]string{prefix}
 			if r.tightens {
 				ways = append(ways, sameAs(prefix)...)
 			}
 			for _, way := range ways {
 				name := family(way[0])
-				x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: way, says: what})
+				x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: way, effect: what})
 			}
 		}
 	}

@@ -17,7 +17,7 @@ type rule struct {
 	title    string   // label
 	id       string   // title, tier and position
 	reason   string   // its effect on calls, as a sentence
-	says     string   // its effect on commands, as a sentence
+	effect   string   // its effect on commands, as a sentence
 	own      generated
 
 	args     *regexp.Regexp // searched in the canonical arguments

@@ -21,9 +21,9 @@ func newTrial(s *snapshot, c *Call) *trial {
 // it that asks without deciding: because it only tightens, or its match is
 // uncertain.
 type outcome struct {
-	rule  *rule
-	maybe *rule
-	says  string // of a command line: the rule's effect, as a sentence
+	rule   *rule
+	maybe  *rule
+	effect string // of a command line: the rule's effect, as a sentence
 }
 
 // verdict returns the verdict of the outcome: a call that may be denied or

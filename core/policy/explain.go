@@ -122,14 +122,14 @@ func (r *rule) describe() {
 	case r.args != nil:
 		what = fmt.Sprintf("arguments that match %.100q", r.ArgsPattern)
 	}
-	r.says = says(r, what)
+	r.effect = effectOn(r, what)
 }
 
 // verbs contains a verb for each verdict.
 var verbs = map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks about"}
 
 // says returns a sentence about the effect of the rule.
-func says(r *rule, what string) string {
+func effectOn(r *rule, what string) string {
 	if r.Confined != nil {
 		what += either(*r.Confined, " if confined", " if not confined")
 	}

@@ -77,7 +77,7 @@ func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 			next, ok = refs[0], true
 		}
 		if cover != nil && cover.at >= from && (!ok || next.at >= cover.at) {
-			if w.meet(match{rule: cover, sure: yes, words: covered, says: cover.says}) {
+			if w.meet(match{rule: cover, sure: yes, words: covered, effect: cover.effect}) {
 				return w.outcome, w.covers
 			}
 			cover = nil
@@ -99,7 +99,7 @@ func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 
 // meets matches a rule with met conditions against a part.
 func (j *judge) meets(r ref, i int) match {
-	m := match{rule: r.rule, says: r.says}
+	m := match{rule: r.rule, effect: r.effect}
 	m.sure, m.words = j.matchRef(r, i)
 	if m.sure == yes && r.tightens && r.patterned() && guessed(&j.parts[i]) {
 		m.sure = maybe
@@ -110,8 +110,8 @@ func (j *judge) meets(r ref, i int) match {
 	case r.tightens:
 		m.words = len(r.prefix)
 	}
-	if m.says == "" {
-		m.says = r.rule.says
+	if m.effect == "" {
+		m.effect = r.rule.effect
 	}
 	return m
 }

@@ -372,7 +372,7 @@ func (j *judge) explainPart(i int, v *judged) (reason, remedy string) {
 	case r.own == ownBuiltins:
 		return "It only runs parts that are evaluated separately.", ""
 	case r.own == written:
-		return v.says, r.remedy()
+		return v.effect, r.remedy()
 	case p.Kind == shell.Unknown:
 		return "The commands that would run are unknown: " + p.Reason + ".", "Write the program and its arguments literally, without expansions that are computed when the line runs" + j.orYolo()
 	case p.Kind == shell.Builtin && listsVariables(p):

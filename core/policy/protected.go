@@ -285,8 +285,8 @@ func (p *protectedIndex) mayMatch(pattern string) *ProtectedPath {
 	literal := strings.NewReplacer("*", "", "?", "", "[", "", "]", "")
 	for name := range strings.SplitSeq(fold(filepath.ToSlash(pattern)), "/") {
 		dot := strings.HasPrefix(name, ".")
-		said := len(literal.Replace(name))
-		if said == len(name) || !dot && (said < enough || strings.HasPrefix(name, "*.")) {
+		literals := len(literal.Replace(name))
+		if literals == len(name) || !dot && (literals < enough || strings.HasPrefix(name, "*.")) {
 			continue
 		}
 		for _, n := range p.inOrder {

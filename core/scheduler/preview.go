@@ -13,14 +13,14 @@ import (
 // preview returns the result of a call in plan mode: the confirmation. It matches [tools.PreviewSchema].
 func preview(c *tools.Confirmation) tools.Result {
 	if c.UserOnly {
-		told := c.ForModel
-		if told == "" {
-			told = "The preview of " + c.Title + " is not shown, as the file may not be read. Read it with read_file first, if that is allowed."
+		notice := c.ForModel
+		if notice == "" {
+			notice = "The preview of " + c.Title + " is not shown, as the file may not be read. Read it with read_file first, if that is allowed."
 		}
-		told = "Plan mode: nothing was changed. " + told
-		result := tools.Result{LLMContent: tools.Text(told), ReturnDisplay: previewDisplay(c)}
-		if said, err := tools.JSON(shown{Notice: told}); err == nil {
-			result.Structured = json.RawMessage(said.String())
+		notice = "Plan mode: nothing was changed. " + notice
+		result := tools.Result{LLMContent: tools.Text(notice), ReturnDisplay: previewDisplay(c)}
+		if content, err := tools.JSON(shown{Notice: notice}); err == nil {
+			result.Structured = json.RawMessage(content.String())
 		}
 		return result
 	}

@@ -12,19 +12,19 @@ import (
 func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConfirmationRequest {
 	shown := c.wireDetails(details)
 	why := c.decision.Explanation
-	var says []string
+	var reasons []string
 	if len(c.rewriters) > 0 {
-		says = append(says, "The arguments of the model were changed by "+strings.Join(c.rewriters, ", ")+".")
+		reasons = append(reasons, "The arguments of the model were changed by "+strings.Join(c.rewriters, ", ")+".")
 	}
 	for _, a := range c.advice {
 		if a.Reason != "" {
-			says = append(says, a.Reason)
+			reasons = append(reasons, a.Reason)
 		}
 		if a.Source != "" && why.Source == a.Source && why.Reason == reasonOr(a.Reason) { // already shown
 			why.Rule, why.Reason = "", "The "+a.Source+" asks for your approval."
 		}
 	}
-	shown.SystemMessage = strings.Join(says, "\n")
+	shown.SystemMessage = strings.Join(reasons, "\n")
 	outcomes, remembers := c.outcomes(details)
 	return bus.ToolConfirmationRequest{
 		CorrelationID:   bus.NewID(),

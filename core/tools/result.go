@@ -173,20 +173,20 @@ func (p Part) String() string {
 
 // line describes the link in one line.
 func (l *ResourceLink) line() string {
-	said := []string{oneLine(l.Name)}
+	fields := []string{oneLine(l.Name)}
 	if l.Title != "" && l.Title != l.Name {
-		said = append(said, oneLine(l.Title))
+		fields = append(fields, oneLine(l.Title))
 	}
 	if l.Description != "" {
-		said = append(said, oneLine(l.Description))
+		fields = append(fields, oneLine(l.Description))
 	}
 	if l.MIMEType != "" {
-		said = append(said, oneLine(l.MIMEType))
+		fields = append(fields, oneLine(l.MIMEType))
 	}
 	if l.Size > 0 {
-		said = append(said, fmt.Sprintf("%d bytes", l.Size))
+		fields = append(fields, fmt.Sprintf("%d bytes", l.Size))
 	}
-	return fmt.Sprintf("[the resource %s: %s]", oneLine(l.URI), strings.Join(said, "; "))
+	return fmt.Sprintf("[the resource %s: %s]", oneLine(l.URI), strings.Join(fields, "; "))
 }
 
 // oneLine returns text with line breaks and other hidden characters replaced by spaces.

@@ -180,7 +180,7 @@ func (d *demo) answered(e agent.Event) error {
 	t := d.turns[d.next]
 	d.next++
 	a := answerOf(*e.Response)
-	step := demoStep{Step: d.next, Title: t.title, Scripted: t.says, Answer: &a}
+	step := demoStep{Step: d.next, Title: t.title, Scripted: t.text, Answer: &a}
 	if err := json.Unmarshal(e.Call.Args, &step.Args); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ var demoFiles embed.FS
 // by another program.
 type demoTurn struct {
 	title string         // the subject of this turn
-	says  string         // the scripted model's text
+	text  string         // the scripted model's text
 	tool  string         // "" for a change by another program
 	args  map[string]any // of the call; quoted values are filled in when the turn runs
 	saves string         // the file that the other program saves
@@ -49,7 +49,7 @@ func modelTurns(turns []demoTurn) *script.Script {
 			continue
 		}
 		args, _ := json.Marshal(t.args) // strings and lists of strings
-		s.Turns = append(s.Turns, script.Turn{Title: t.title, Text: script.Text{Whole: t.says}, Calls: []script.Call{{Tool: t.tool, Args: args}}})
+		s.Turns = append(s.Turns, script.Turn{Title: t.title, Text: script.Text{Whole: t.text}, Calls: []script.Call{{Tool: t.tool, Args: args}}})
 	}
 	s.Turns = append(s.Turns, script.Turn{Text: script.Text{Whole: "I have done everything that could be done safely."}})
 	return s
@@ -103,20 +103,20 @@ func demoScript() []demoTurn {
 	return []demoTurn{
 		{
 			title: "Read a file",
-			says:  "I will read the price list first.",
+			text:  "I will read the price list first.",
 			tool:  "read_file",
 			args:  map[string]any{"file_path": "prices.py"},
 		},
 		{
 			title: "Three hunks, each with wrong line numbers",
-			says:  "I add cheese, shorten total and keep discounts whole. I do not count lines.",
+			text:  "I add cheese, shorten total and keep discounts whole. I do not count lines.",
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "prices.py", "unified_diff": pricesPatch, "base_content_sha256": quoted("prices.py")},
 			mends: "three hunks with wrong line numbers: placed by their content",
 		},
 		{
 			title: "Read two more files",
-			says:  "Now the receipt and the settings.",
+			text:  "Now the receipt and the settings.",
 			tool:  "read_many_files",
 			args:  map[string]any{"paths": []string{"receipt.py", "settings.ini"}},
 		},
@@ -126,7 +126,7 @@ func demoScript() []demoTurn {
 		},
 		{
 			title: "A patch based on the old text",
-			says:  "I sort the items on the receipt.",
+			text:  "I sort the items on the receipt.",
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "receipt.py", "unified_diff": receiptPatch, "base_content_sha256": quoted("receipt.py")},
 			want:  fault.FileChangedSinceRead,
@@ -134,14 +134,14 @@ func demoScript() []demoTurn {
 		},
 		{
 			title: "Recovery from the refusal alone",
-			says:  "The refusal contains the current file. The same change still applies, so I send it with the new hash.",
+			text:  "The refusal contains the current file. The same change still applies, so I send it with the new hash.",
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "receipt.py", "unified_diff": receiptPatch, "base_content_sha256": quoted("receipt.py")},
 			mends: "the same patch, without another read: both edits are in the file",
 		},
 		{
 			title: "Overwriting without a base hash",
-			says:  "I tidy the settings by rewriting the file.",
+			text:  "I tidy the settings by rewriting the file.",
 			tool:  "write_file",
 			args:  map[string]any{"file_path": "settings.ini", "content": "[shop]\nname = Corner Shop\n"},
 			want:  fault.BaseHashRequired,
@@ -149,7 +149,7 @@ func demoScript() []demoTurn {
 		},
 		{
 			title: "A file that was never read",
-			says:  "The ledger looks wrong. I guess its text and send a hash of another file.",
+			text:  "The ledger looks wrong. I guess its text and send a hash of another file.",
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "ledger.csv", "unified_diff": ledgerPatch, "base_content_sha256": quoted("receipt.py")},
 			want:  fault.EditRequiresPriorRead,

@@ -109,11 +109,11 @@ changes. The command prints these files, and which hooks may run other files.`,
 				if asJSON {
 					return program.PrintJSON(p.Out, map[string]any{"approved": append([]string{}, names...)})
 				}
-				said := "The project has no hooks."
+				message := "The project has no hooks."
 				if len(names) > 0 {
-					said = "Approved: " + strings.Join(names, ", ") + "."
+					message = "Approved: " + strings.Join(names, ", ") + "."
 				}
-				_, err = fmt.Fprintln(p.Out, display.Line(said))
+				_, err = fmt.Fprintln(p.Out, display.Line(message))
 				return err
 			})
 		},

@@ -95,7 +95,7 @@ func updateExtensions(ctx context.Context, p *program.Program, store *extensions
 		if !asJSON && answer.Error != nil {
 			p.PrintError(answer.Error)
 		} else if !asJSON {
-			if _, err := fmt.Fprintf(p.Out, "%s %s\n", display.Line(answer.Name), display.Line(answer.told())); err != nil {
+			if _, err := fmt.Fprintf(p.Out, "%s %s\n", display.Line(answer.Name), display.Line(answer.summary())); err != nil {
 				return err
 			}
 		}
@@ -118,7 +118,7 @@ func updateExtensions(ctx context.Context, p *program.Program, store *extensions
 	return &program.ExitError{Code: code} // already printed
 }
 
-func (a updateAnswer) told() string {
+func (a updateAnswer) summary() string {
 	if a.State == stateUpdated {
 		return fmt.Sprintf("is updated from %s to %s.", a.From, a.Version)
 	}
@@ -130,11 +130,11 @@ func updateExtension(ctx context.Context, p *program.Program, store *extensionst
 	defer done()
 	u, err := store.Update(ctx, e, user, os.Environ())
 	if err != nil {
-		told := fault.As(err)
-		if told == nil {
-			told = fault.Wrap(fault.ExecutionFailed, "cli.extensions", display.Sentence(err.Error()), "", err)
+		reported := fault.As(err)
+		if reported == nil {
+			reported = fault.Wrap(fault.ExecutionFailed, "cli.extensions", display.Sentence(err.Error()), "", err)
 		}
-		return updateAnswer{Name: e.Name, State: stateError, Version: e.Version, Error: told}, err
+		return updateAnswer{Name: e.Name, State: stateError, Version: e.Version, Error: reported}, err
 	}
 	user.printMissing(e.Name)
 	if !u.Changed {

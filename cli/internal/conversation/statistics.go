@@ -121,7 +121,7 @@ type decisionStatistics struct {
 // approver refused, or a confined one that ran without approval.
 type ApprovalStatistics struct {
 	Prompts  int `json:"prompts"`  // an approver was asked
-	Free     int `json:"free"`     // run without asking
+	Free     int `json:"free"`     // run without approval
 	Confined int `json:"confined"` // run in a sandbox
 	Refused  int `json:"refused"`  // denied by policy, a hook or the approver, or without one
 }

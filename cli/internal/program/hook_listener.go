@@ -15,7 +15,7 @@ import (
 type HookListener struct {
 	subscription *bus.Subscription
 	mu           sync.Mutex
-	said         []bus.HookMessage
+	messages     []bus.HookMessage
 }
 
 // ListenHooks collects the messages of hooks, except the notice that a hook runs,
@@ -28,7 +28,7 @@ func ListenHooks(ctx context.Context, b *bus.MessageBus) *HookListener {
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.said = append(h.said, m)
+		h.messages = append(h.messages, m)
 	})
 	return h
 }
@@ -38,10 +38,10 @@ func ListenHooks(ctx context.Context, b *bus.MessageBus) *HookListener {
 func (h *HookListener) Report(ctx context.Context, say, warn func(string)) {
 	h.subscription.Flush(ctx)
 	h.mu.Lock()
-	said := h.said
-	h.said = nil
+	messages := h.messages
+	h.messages = nil
 	h.mu.Unlock()
-	for _, m := range said {
+	for _, m := range messages {
 		if m.Level == bus.HookWarning {
 			warn(HookLine(m))
 		} else {

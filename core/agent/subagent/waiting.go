@@ -14,7 +14,7 @@ import (
 type waiting struct {
 	clock     *clock
 	scheduler string          // id
-	asking    map[string]bool // the tools that ask the user
+	askTools  map[string]bool // the tools that ask the user
 
 	mu     sync.Mutex
 	inCall bool // calls are running
@@ -23,13 +23,13 @@ type waiting struct {
 
 // watchWaiting starts to watch; the returned function ends that and waits for it.
 func watchWaiting(ctx context.Context, b *bus.MessageBus, schedulerID string, all []tools.DeclarativeTool, c *clock) (*waiting, func()) {
-	w := &waiting{clock: c, scheduler: schedulerID, asking: make(map[string]bool)}
+	w := &waiting{clock: c, scheduler: schedulerID, askTools: make(map[string]bool)}
 	if b == nil || schedulerID == "" {
 		return w, func() {}
 	}
 	for _, t := range all {
 		if spec := t.Spec(); slices.Contains(spec.Effects, tools.EffectAskUser) {
-			w.asking[spec.Name] = true
+			w.askTools[spec.Name] = true
 		}
 	}
 	s := bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
@@ -46,7 +46,7 @@ func watchWaiting(ctx context.Context, b *bus.MessageBus, schedulerID string, al
 
 // waits reports whether a call waits for an answer.
 func (w *waiting) waits(c bus.ToolCallState) bool {
-	return c.Status == bus.StatusAwaitingApproval || c.Status == bus.StatusExecuting && w.asking[c.Name]
+	return c.Status == bus.StatusAwaitingApproval || c.Status == bus.StatusExecuting && w.askTools[c.Name]
 }
 
 func (w *waiting) begin() {

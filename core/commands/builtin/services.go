@@ -248,7 +248,7 @@ type Numbers struct {
 // ApprovalNumbers count calls. One call may count more than once.
 type ApprovalNumbers struct {
 	Prompts  int // an approver was asked
-	Free     int // run without asking
+	Free     int // run without approval
 	Confined int // run in a sandbox
 	Refused  int // by policy, by the approver, or without one
 }

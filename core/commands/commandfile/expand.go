@@ -228,8 +228,8 @@ func (e *expansion) printed(ctx context.Context, line string) (text, beside stri
 // short returns a command line shortened for a message.
 func short(line string) string { return escape.Clip(escape.Line(line), 120) }
 
-// builder joins adjacent texts. Parts stay separate, so that the content of a file can
-// be told from the text around it.
+// builder joins adjacent texts. Parts stay separate, so that the content of a file is
+// distinct from the text around it.
 type builder struct {
 	all  []tools.Part
 	open bool // the last part is a text that further text extends

@@ -42,7 +42,7 @@ type layerOf struct {
 	source   string
 	entries  map[string]*entry
 	problems []fault.Problem
-	told     map[fault.Severity]int
+	reported map[fault.Severity]int
 	env      func(name string) (string, bool) // for variables in texts
 	literal  bool                             // texts are not expanded, which is reported
 
@@ -54,18 +54,18 @@ type layerOf struct {
 type spot struct{ line, column int }
 
 func newLayer(l Layer, source string) *layerOf {
-	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, told: map[fault.Severity]int{}, env: noVariables}
+	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, reported: map[fault.Severity]int{}, env: noVariables}
 }
 
 // full reports whether the limit of problems of a severity is reached.
-func (l *layerOf) full(s fault.Severity) bool { return l.told[s] > maxProblems }
+func (l *layerOf) full(s fault.Severity) bool { return l.reported[s] > maxProblems }
 
 // report records a problem.
 func (l *layerOf) report(p fault.Problem) {
 	if l.full(p.Severity) {
 		return
 	}
-	if l.told[p.Severity]++; l.full(p.Severity) {
+	if l.reported[p.Severity]++; l.full(p.Severity) {
 		p = fault.Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more such problems than are reported here."}
 	}
 	p.Path = cmp.Or(p.Path, l.source)

@@ -150,9 +150,9 @@ func cancelled(err error) error {
 
 // source is a file that was read.
 type source struct {
-	file File
-	doc  *document       // nil if it is missing or malformed
-	told []fault.Problem // about the file as a whole
+	file     File
+	doc      *document       // nil if it is missing or malformed
+	problems []fault.Problem // about the file as a whole
 }
 
 func loadFiles(ctx context.Context, o Options) ([]source, error) {
@@ -161,7 +161,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 		s := source{file: f}
 		if f.Layer == LayerProject {
 			if to, out := leadsOut(f.Path, o.ProjectDir); out {
-				sources = append(sources, source{file: f, told: []fault.Problem{elsewhere(f, to)}})
+				sources = append(sources, source{file: f, problems: []fault.Problem{elsewhere(f, to)}})
 				continue
 			}
 		}
@@ -174,7 +174,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 		}
 		switch {
 		case err == nil && len(data) == 0:
-			s.told = append(s.told, empty(f))
+			s.problems = append(s.problems, empty(f))
 		case err == nil:
 		case f.Layer == LayerFile:
 			p := unread(f, err)
@@ -184,7 +184,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 			}
 			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings file %s%s: %s", f.Path, place, p.Message), p.Remedy, err)
 		case !errors.Is(err, fs.ErrNotExist):
-			s.told = append(s.told, unreadOwn(ctx, f, err))
+			s.problems = append(s.problems, unreadOwn(ctx, f, err))
 		}
 		sources = append(sources, s)
 	}
@@ -196,7 +196,7 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 	var all []*layerOf
 	for _, s := range files {
 		l := newLayer(s.file.Layer, s.file.Path)
-		l.problems = append(l.problems, s.told...)
+		l.problems = append(l.problems, s.problems...)
 		if s.doc != nil {
 			l.env, l.projects = env.get, env.project
 			l.ofProject = s.file.Layer == LayerProject

@@ -305,11 +305,11 @@ func (s *session) live() {
 		s.mu.Lock()
 		unanswered := s.unanswered
 		s.mu.Unlock()
-		for told := 0; told < unanswered; told++ {
+		for cancelled := 0; cancelled < unanswered; cancelled++ {
 			select {
 			case <-s.tap.cancels:
 			case <-patience:
-				told = unanswered
+				cancelled = unanswered
 			}
 		}
 		go func() { _ = guard(s.sdk.Close) }()

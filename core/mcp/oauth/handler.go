@@ -43,7 +43,7 @@ func (t source) Token() (*oauth2.Token, error) {
 	e, ok, err := s.current(t.ctx, spec, k)
 	if fault.CodeOf(err) == fault.InvalidConfig {
 		s.o.Logger.Warn("tokens cannot be read", "server", spec.Name, "error", err)
-		return nil, nil //nolint:nilnil // Authorize tells it, if the server wants a token at all
+		return nil, nil //nolint:nilnil // Authorize reports it if the server requires a token
 	}
 	if err != nil || !ok {
 		return nil, err

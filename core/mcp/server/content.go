@@ -111,26 +111,26 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 // not repeated.
 func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
 	text := describe(res.Error)
-	tells, whole := tells(res)
+	contains, whole := containsError(res)
 	switch {
 	case whole:
 		text = heading(res.Error)
-	case tells:
+	case contains:
 		text = heading(res.Error) + ": " + res.Error.Text() // with its line breaks
 	case res.LLMContent.String() == res.Error.Line() && !res.LLMContent.HasData():
 		shown = nil // it contains nothing else
 	}
 	failure := []sdk.Content{&sdk.TextContent{Text: valid(text)}}
-	if tells {
+	if contains {
 		return slices.Concat(shown[:1], failure, shown[1:])
 	}
 	return append(failure, shown...)
 }
 
-// tells reports whether the first part of a failure's content is a JSON object
+// containsError reports whether the first part of a failure's content is a JSON object
 // with the failure's message, possibly shortened, and whether it has the complete
 // message and remedy.
-func tells(res tools.Result) (tells, whole bool) {
+func containsError(res tools.Result) (contains, whole bool) {
 	if len(res.LLMContent.Parts) == 0 || !strings.HasPrefix(res.LLMContent.Parts[0].Text, "{") {
 		return false, false
 	}

@@ -11,9 +11,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxTold is the maximum number of queued notifications of a run for a client
+// maxQueued is the maximum number of queued notifications of a run for a client
 // that reads slowly; further ones are dropped.
-const maxTold = 256
+const maxQueued = 256
 
 // clientHost is the client of a run as tools see it. Notifications are sent in order on
 // a goroutine of their own, so that no tool waits for a slow client.
@@ -21,15 +21,15 @@ type clientHost struct {
 	r     *run
 	ended <-chan struct{} // closed when the work is cancelled or done
 
-	mu      sync.Mutex
-	x       *exchange // the request that receives notifications; nil: none at the moment
-	met     *exchange // the last such request
-	out     chan func()
-	told    chan struct{}        // closed when everything in out has been sent
-	last    float64              // of progress
-	started bool                 // progress was reported
-	early   sdk.InputResponseMap // answers sent with the call, before any question
-	asking  int                  // requests to the client without an answer
+	mu        sync.Mutex
+	x         *exchange // the request that receives notifications; nil: none at the moment
+	met       *exchange // the last such request
+	out       chan func()
+	sent      chan struct{}        // closed when everything in out has been sent
+	last      float64              // of progress
+	started   bool                 // progress was reported
+	early     sdk.InputResponseMap // answers sent with the call, before any question
+	questions int                  // requests to the client without an answer
 }
 
 var _ host.DisconnectingHost = (*clientHost)(nil)
@@ -54,8 +54,8 @@ func (h *clientHost) meet(x *exchange) {
 // the client has disconnected.
 func (h *clientHost) leave() {
 	h.mu.Lock()
-	x, out, told := h.x, h.out, h.told
-	h.x, h.out, h.told = nil, nil, nil
+	x, out, sent := h.x, h.out, h.sent
+	h.x, h.out, h.sent = nil, nil, nil
 	if out != nil {
 		close(out)
 	}
@@ -64,7 +64,7 @@ func (h *clientHost) leave() {
 		return
 	}
 	select {
-	case <-told:
+	case <-sent:
 	case <-x.ctx.Done():
 	case <-x.s.ctx.Done():
 	case <-x.s.gone:
@@ -82,11 +82,11 @@ func (h *clientHost) tell(send func(x *exchange)) bool {
 		if !x.s.engage() {
 			return false // no request receives it any more
 		}
-		out, told := make(chan func(), maxTold), make(chan struct{})
-		h.out, h.told = out, told
+		out, sent := make(chan func(), maxQueued), make(chan struct{})
+		h.out, h.sent = out, sent
 		go func() {
 			defer x.s.work.Done()
-			defer close(told)
+			defer close(sent)
 			for f := range out {
 				if x.ctx.Err() == nil && x.s.ctx.Err() == nil {
 					f()
@@ -161,10 +161,10 @@ func (h *clientHost) Ask(ctx context.Context, questions ...host.Question) ([]hos
 func (h *clientHost) asks(more int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before := h.asking
-	if h.asking += more; before == 0 {
+	before := h.questions
+	if h.questions += more; before == 0 {
 		h.r.s.stalled.Add(1)
-	} else if h.asking == 0 {
+	} else if h.questions == 0 {
 		h.r.s.stalled.Add(-1)
 	}
 }

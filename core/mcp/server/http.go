@@ -146,7 +146,7 @@ func (h *handler) serveSession(w http.ResponseWriter, r *http.Request, id, holde
 	}
 	// The negotiated revision applies if a request names none or a different one:
 	// the SDK trusts the header.
-	if said, agreed := r.Header.Get(revisionHeader), v.revision(); said == "" || said < revision2026 && slices.Contains(sdk.SupportedProtocolVersions(), said) {
+	if requested, agreed := r.Header.Get(revisionHeader), v.revision(); requested == "" || requested < revision2026 && slices.Contains(sdk.SupportedProtocolVersions(), requested) {
 		r = r.Clone(r.Context())
 		r.Header.Set(revisionHeader, agreed)
 	}

@@ -102,7 +102,7 @@ func TestPartIsNotDropped(t *testing.T) {
 	h := newHost(&run{s: s}, x, nil)
 	require.True(t, h.Disconnect(0))
 	within(t, "sending", func() { <-first })
-	for range maxTold {
+	for range maxQueued {
 		require.True(t, h.Disconnect(0))
 	}
 	require.False(t, h.Disconnect(0), "there is no room for it")

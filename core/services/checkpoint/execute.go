@@ -37,8 +37,8 @@ func (r *Report) Note() string {
 			fmt.Fprintf(&b, "- and %d more\n", len(r.Steps)-most)
 			break
 		}
-		said := map[Action]string{ActionDelete: "deleted", ActionRecreate: "there again", ActionRestore: "changed back", ActionMode: "permissions restored"}[s.Action]
-		fmt.Fprintf(&b, "- %s (%s)\n", show(s.Path), said)
+		done := map[Action]string{ActionDelete: "deleted", ActionRecreate: "there again", ActionRestore: "changed back", ActionMode: "permissions restored"}[s.Action]
+		fmt.Fprintf(&b, "- %s (%s)\n", show(s.Path), done)
 	}
 	return b.String()
 }

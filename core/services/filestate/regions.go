@@ -13,11 +13,11 @@ import (
 
 // regionsNotice explains the regions to the model, given the version of the base.
 func regionsNotice(base int64, regions []patch.Region) string {
-	says := fmt.Sprintf("Each of changed_regions stands in place of its base_lines in version %d; all other lines are as there.", base)
+	text := fmt.Sprintf("Each of changed_regions stands in place of its base_lines in version %d; all other lines are as there.", base)
 	if len(regions) == 0 {
-		says = fmt.Sprintf("The content is as in version %d.", base)
+		text = fmt.Sprintf("The content is as in version %d.", base)
 	}
-	return says + " If you no longer have it, call read_file with offset 0."
+	return text + " If you no longer have it, call read_file with offset 0."
 }
 
 // WantsRegions reports whether a conversation that knows the previous content of the file at p

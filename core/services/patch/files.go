@@ -197,13 +197,13 @@ func (p *parser) proseName(s string) error {
 	case p.pos > p.lastHunk:
 		return nil
 	case len(p.d.hunks) == 0:
-		p.told = name
+		p.nameAbove = name
 		return nil
-	case p.begun && (sameFile(name, p.d.newName) || sameFile(name, p.d.oldName)), !p.begun && sameFile(name, p.told):
+	case p.begun && (sameFile(name, p.d.newName) || sameFile(name, p.d.oldName)), !p.begun && sameFile(name, p.nameAbove):
 		return nil
 	}
-	if !p.begun && p.told != "" {
-		p.begin("", p.told)
+	if !p.begun && p.nameAbove != "" {
+		p.begin("", p.nameAbove)
 	}
 	return p.refuseSecond(name)
 }

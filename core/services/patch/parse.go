@@ -41,7 +41,7 @@ type parser struct {
 	paired    bool   // in a pair of --- and +++
 	lone      bool   // in only one of these lines
 	git       string // the first "diff --git" line, if its names cannot be separated
-	told      string // a file name in the prose above the first hunk
+	nameAbove string // a file name in the prose above the first hunk
 	fence     string // the open fence; "" outside
 	closed    bool   // a fence has been closed since the last hunk
 	fenced    bool

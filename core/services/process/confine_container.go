@@ -222,8 +222,8 @@ func (b *container) failure(r Result) error {
 	if r.Ending != "" || r.Code != own || b.began {
 		return nil
 	}
-	said := cmp.Or(strings.TrimSpace(r.Text), "no output")
+	output := cmp.Or(strings.TrimSpace(r.Text), "no output")
 	return fault.Wrap(fault.ShellExecuteError, confining,
-		fmt.Sprintf("The command was not run: %s could not run a container of the image %s: %s", b.s.o.Confinement.Program, b.s.o.Confinement.Image, said),
+		fmt.Sprintf("The command was not run: %s could not run a container of the image %s: %s", b.s.o.Confinement.Program, b.s.o.Confinement.Image, output),
 		"Tell the user that commands cannot be run in a container.", errors.New("exit code 125"))
 }

@@ -20,7 +20,7 @@ import (
 
 // Options configure a [Service]. Every field may be zero.
 type Options struct {
-	// Marker is the environment variable that tells a program which host runs it; its value is 1. A
+	// Marker is an environment variable by which programs recognize their host; its value is 1. A
 	// second variable, with the suffix _COMMAND_ID, finds processes that have left their process
 	// group. "": FETTLE.
 	Marker string

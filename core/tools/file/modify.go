@@ -70,7 +70,7 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 	}, nil
 }
 
-// editedMessage tells the model that the written content differs from its proposal.
+// editedMessage reports to the model that the written content differs from its proposal.
 func editedMessage(created, shown bool) string {
 	message := "File changed"
 	if created {

@@ -10,9 +10,9 @@ import (
 const regionsDescription = " For a longer file latest_file_state may have changed_regions instead of content: " +
 	"lines of the file now, each in place of its base_lines in the version that notice names."
 
-// TellOfRegions returns t, one of the tools that change files, with a description that also explains changed_regions;
+// DescribeRegions returns t, one of the tools that change files, with a description that also explains changed_regions;
 // other tools are returned unchanged. It is for sessions with the limit ChangedRegionsAbove of [filestate.Limits].
-func TellOfRegions(t tools.DeclarativeTool) tools.DeclarativeTool {
+func DescribeRegions(t tools.DeclarativeTool) tools.DeclarativeTool {
 	spec := t.Spec()
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
 		if slices.Contains([]string{SafePatch, WriteFile, Edit}, name) {

@@ -175,7 +175,7 @@ func Detachable(ctx context.Context) (within context.Context, end func()) {
 	if !ok || h == nil {
 		return ctx, func() {}
 	}
-	g := &guarded{host: h, asking: make(map[int]context.CancelFunc)}
+	g := &guarded{host: h, pending: make(map[int]context.CancelFunc)}
 	return NewContext(ctx, g), g.close
 }
 
@@ -183,17 +183,17 @@ func Detachable(ctx context.Context) (within context.Context, end func()) {
 type guarded struct {
 	host Host
 
-	mu     sync.RWMutex // read-locked while a message is sent to the host
-	over   bool
-	asked  int                        // number of questions so far
-	asking map[int]context.CancelFunc // cancels each open question
+	mu      sync.RWMutex // read-locked while a message is sent to the host
+	over    bool
+	asked   int                        // number of questions so far
+	pending map[int]context.CancelFunc // cancels each open question
 }
 
 func (g *guarded) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over = true
-	for _, cancel := range g.asking {
+	for _, cancel := range g.pending {
 		cancel()
 	}
 }
@@ -231,12 +231,12 @@ func (g *guarded) Ask(ctx context.Context, questions ...Question) ([]Reply, erro
 	}
 	id := g.asked
 	g.asked++
-	g.asking[id] = cancel
+	g.pending[id] = cancel
 	g.mu.Unlock()
 	replies, err := g.host.Ask(ctx, questions...)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.asking, id)
+	delete(g.pending, id)
 	if g.over {
 		return nil, askedLate()
 	}

@@ -33,7 +33,7 @@ func callCases() []Case {
 					})}, err
 				}},
 				{"with a front end that receives every event", Part, caller("noop", noopArguments(), followed)},
-				{"with an approval by the user", Part, caller("asked", noopArguments(), approved, asking)},
+				{"with an approval by the user", Part, caller("asked", noopArguments(), approved, withApproval)},
 			}},
 		{ID: "call/allocations", Title: "a tool that does nothing: allocations", Description: "The number of allocations of that call.", Unit: Count, Turns: 5,
 			Budgets:     []Budget{{Kind: Absolute, Most: 150}},
@@ -56,8 +56,8 @@ func approved(ctx context.Context, s *session) error {
 	return nil
 }
 
-// asking adds a tool that needs approval.
-func asking(p *config.Parameters) {
+// withApproval adds a tool that needs approval.
+func withApproval(p *config.Parameters) {
 	p.Policy.ApprovalMode = policy.ModeDefault
 	asked, err := tools.Define("asked", "Does nothing.", tools.KindEdit,
 		func(context.Context, file.ReadFileParams) (tools.Result, error) {

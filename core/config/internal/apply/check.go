@@ -241,7 +241,7 @@ func (c *checker) sandbox(ctx context.Context) {
 	confined := Confinement(ctx, *s, s.NetworkAccess)
 	confined.Writable = nil
 	switch err := confined.Check(ctx); {
-	case err == nil, ctx.Err() != nil, c.toldAt(origin):
+	case err == nil, ctx.Err() != nil, c.reportedAt(origin):
 	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
 		c.stop(fault.Problem{
 			Message: fmt.Sprintf("The value %q names a container program, but tools.sandbox.image names no image. %s", s.Command, none),
@@ -305,9 +305,9 @@ func (c *checker) unreadSandbox() {
 	}
 }
 
-// toldAt reports whether the settings already report a mistake at the position of
+// reportedAt reports whether the settings already report a mistake at the position of
 // a value. That mistake then prevents the session.
-func (c *checker) toldAt(origin settings.Origin) bool {
+func (c *checker) reportedAt(origin settings.Origin) bool {
 	for _, p := range c.loaded.Problems {
 		if p.Severity == settings.Error && p.Path == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
 			if c.usable.Stops == nil {

@@ -30,7 +30,7 @@ type Options struct {
 type History struct {
 	o          Options
 	compaction *compaction // the last one, until files are restated; nil: none
-	told       int         // number of instruction files sent in user messages
+	announced  int         // number of instruction files sent in user messages
 
 	mu      sync.Mutex
 	written []string // written paths that the cache has forgotten
@@ -223,8 +223,8 @@ func withoutRestated(history []model.Content) []model.Content {
 }
 
 func isRestated(p model.Part) bool {
-	var said struct{ Kind string }
-	return looksLikeJSON(p.Text) && json.Unmarshal([]byte(p.Text), &said) == nil && said.Kind == Kind
+	var content struct{ Kind string }
+	return looksLikeJSON(p.Text) && json.Unmarshal([]byte(p.Text), &content) == nil && content.Kind == Kind
 }
 
 // Withdrawn forgets the files shown by parts that did not reach the history.
@@ -238,17 +238,17 @@ func (h *History) Withdrawn(parts []model.Part) {
 // last request, for the user's message.
 func (h *History) Instructions(context.Context) ([]model.Part, error) {
 	given := h.o.Tracker.LoadedByAccess()
-	if len(given) <= h.told {
-		h.told = min(h.told, len(given)) // the number decreases when the session was cleared
+	if len(given) <= h.announced {
+		h.announced = min(h.announced, len(given)) // the number decreases when the session was cleared
 		return nil, nil
 	}
-	due := given[h.told:]
-	h.told = len(given)
-	return []model.Part{model.TextPart(tracker.Label(due))}, nil
+	pending := given[h.announced:]
+	h.announced = len(given)
+	return []model.Part{model.TextPart(tracker.Label(pending))}, nil
 }
 
-// TellAgain makes instructions that were sent in messages pending again.
-func (h *History) TellAgain() { h.told = 0 }
+// AnnounceAgain makes instructions that were sent in messages pending again.
+func (h *History) AnnounceAgain() { h.announced = 0 }
 
 // ForgetFiles empties the cache, and keeps the record of written files.
 func (h *History) ForgetFiles() {

@@ -57,7 +57,7 @@ func (h *History) Restate(ctx context.Context, o RestateOptions) ([]model.Part, 
 	r := h.restater(o, known)
 	if o.Messages {
 		h.o.Tracker.ForgetLoadedByAccess()
-		h.told = 0
+		h.announced = 0
 	}
 	h.ForgetFiles()
 	parts, err := r.parts(ctx, known)
@@ -126,12 +126,12 @@ func (r *restater) parts(ctx context.Context, known []string) ([]model.Part, err
 		return nil, nil
 	}
 	most := r.left.Tokens
-	said, chosen, err := r.all(ctx, known)
+	restated, chosen, err := r.all(ctx, known)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		content, err := tools.JSON(said)
+		content, err := tools.JSON(restated)
 		if err != nil {
 			return nil, err
 		}
@@ -139,13 +139,13 @@ func (r *restater) parts(ctx context.Context, known []string) ([]model.Part, err
 		switch {
 		case most == 0 || partTokens(parts) <= most:
 			return parts, nil
-		case len(said.Files) > 0: // escapes of JSON and non-ASCII text take more tokens than their bytes suggest
-			last := len(said.Files) - 1
+		case len(restated.Files) > 0: // escapes of JSON and non-ASCII text take more tokens than their bytes suggest
+			last := len(restated.Files) - 1
 			r.o.State.Cache.Invalidate(chosen[last].path.String())
-			said.ReadAgain = slices.Insert(said.ReadAgain, 0, chosen[last].name)
-			said.Files = said.Files[:last]
-		case len(said.ReadAgain) > 0:
-			said.ReadAgain = said.ReadAgain[:len(said.ReadAgain)/2]
+			restated.ReadAgain = slices.Insert(restated.ReadAgain, 0, chosen[last].name)
+			restated.Files = restated.Files[:last]
+		case len(restated.ReadAgain) > 0:
+			restated.ReadAgain = restated.ReadAgain[:len(restated.ReadAgain)/2]
 		default:
 			return nil, nil
 		}
@@ -159,18 +159,18 @@ func partTokens(parts []model.Part) int {
 
 // all reads files again. The most recently used ones are chosen first and read
 // last, which preserves the order of use.
-func (r *restater) all(ctx context.Context, known []string) (said Restated, chosen []restatable, err error) {
-	said = Restated{Kind: Kind, Notice: restatedNotice}
+func (r *restater) all(ctx context.Context, known []string) (restated Restated, chosen []restatable, err error) {
+	restated = Restated{Kind: Kind, Notice: restatedNotice}
 	for _, name := range known {
 		p, fits, err := r.choose(name)
 		switch {
 		case err != nil || fits:
 			chosen = append(chosen, restatable{name, p, err})
-		case len(said.ReadAgain) < mostNamedFiles:
-			said.ReadAgain = append(said.ReadAgain, name)
+		case len(restated.ReadAgain) < mostNamedFiles:
+			restated.ReadAgain = append(restated.ReadAgain, name)
 		}
 	}
-	said.Files = make([]any, len(chosen))
+	restated.Files = make([]any, len(chosen))
 	for i, f := range slices.Backward(chosen) {
 		var element any
 		err := f.err
@@ -183,9 +183,9 @@ func (r *restater) all(ctx context.Context, known []string) (said Restated, chos
 		if err != nil {
 			element = unstated{f.name, asFault(err)}
 		}
-		said.Files[i] = element
+		restated.Files[i] = element
 	}
-	return said, chosen, nil
+	return restated, chosen, nil
 }
 
 // choose reports whether a file fits into the limits. The error is the reason why

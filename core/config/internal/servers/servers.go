@@ -24,13 +24,13 @@ const Every = "*"
 type Settings struct {
 	configured []mcp.Configured              // by name
 	ofProject  map[string]bool               // set by the project's settings
-	said       map[string]settings.MCPServer // the settings of servers, including those of extensions
-	saidAt     map[string]string             // their sources
+	settings   map[string]settings.MCPServer // the settings of servers, including those of extensions
+	sourceOf   map[string]string             // their sources
 }
 
 // OfSettings returns the servers of settings.
 func OfSettings(s settings.Settings, r *settings.Result) Settings {
-	m := Settings{ofProject: map[string]bool{}, said: s.MCPServers, saidAt: map[string]string{}}
+	m := Settings{ofProject: map[string]bool{}, settings: s.MCPServers, sourceOf: map[string]string{}}
 	if s.MCP.ServerCommand != "" {
 		spec := mcp.ServerSpec{Name: commandServer, Source: r.OriginOf("mcp.serverCommand").Source}
 		words, err := discovered.Words("mcp.serverCommand", s.MCP.ServerCommand)
@@ -46,7 +46,7 @@ func OfSettings(s settings.Settings, r *settings.Result) Settings {
 		spec, err := specOf(name, server)
 		from := originOfServer(r, name)
 		spec.Source = from.Source
-		m.saidAt[name] = from.Source
+		m.sourceOf[name] = from.Source
 		if from.Layer == settings.LayerProject {
 			m.ofProject[name] = true
 		}

@@ -139,9 +139,9 @@ const longestTimeout = 86_400_000
 // same name.
 func (s Settings) OfExtension(extension, name string, server settings.MCPServer) mcp.Configured {
 	source := "extension " + extension
-	if said, ok := s.said[name]; ok {
-		server = merged(server, said)
-		source = cmp.Or(s.saidAt[name], source)
+	if configured, ok := s.settings[name]; ok {
+		server = merged(server, configured)
+		source = cmp.Or(s.sourceOf[name], source)
 	}
 	spec, err := specOf(name, server)
 	if err == nil && (server.Timeout < 0 || server.Timeout > longestTimeout) {
@@ -155,33 +155,33 @@ func (s Settings) OfExtension(extension, name string, server settings.MCPServer)
 // merged merges a server of an extension with the settings: settings take
 // precedence, tools that both include are included, tools that one excludes are
 // excluded, and variables are combined.
-func merged(s, said settings.MCPServer) settings.MCPServer {
-	include, exclude := s.IncludeTools, slices.Concat(s.ExcludeTools, said.ExcludeTools)
+func merged(s, configured settings.MCPServer) settings.MCPServer {
+	include, exclude := s.IncludeTools, slices.Concat(s.ExcludeTools, configured.ExcludeTools)
 	switch {
 	case include == nil:
-		include = said.IncludeTools
-	case said.IncludeTools != nil:
-		include = slices.DeleteFunc(slices.Clone(include), func(name string) bool { return !slices.Contains(said.IncludeTools, name) })
+		include = configured.IncludeTools
+	case configured.IncludeTools != nil:
+		include = slices.DeleteFunc(slices.Clone(include), func(name string) bool { return !slices.Contains(configured.IncludeTools, name) })
 	}
 	env, headers := maps.Clone(s.Env), maps.Clone(s.Headers)
-	if said.Command != "" || said.URL != "" || said.HTTPURL != "" || said.TCP != "" { // at another location than the extension's
+	if configured.Command != "" || configured.URL != "" || configured.HTTPURL != "" || configured.TCP != "" { // at another location than the extension's
 		s.Command, s.Args, s.Cwd, s.URL, s.HTTPURL, s.TCP, s.Type, headers, s.OAuth = "", nil, "", "", "", "", "", nil, nil
-		if said.Command == "" {
+		if configured.Command == "" {
 			env = nil // a remote server receives no variables
 		}
 	}
-	s.Command, s.Cwd = cmp.Or(said.Command, s.Command), cmp.Or(said.Cwd, s.Cwd)
-	s.URL, s.HTTPURL, s.TCP, s.Type = cmp.Or(said.URL, s.URL), cmp.Or(said.HTTPURL, s.HTTPURL), cmp.Or(said.TCP, s.TCP), cmp.Or(said.Type, s.Type)
-	s.Timeout, s.Description = cmp.Or(said.Timeout, s.Timeout), cmp.Or(said.Description, s.Description)
-	s.AuthProviderType = cmp.Or(said.AuthProviderType, s.AuthProviderType)
-	if said.Args != nil {
-		s.Args = said.Args
+	s.Command, s.Cwd = cmp.Or(configured.Command, s.Command), cmp.Or(configured.Cwd, s.Cwd)
+	s.URL, s.HTTPURL, s.TCP, s.Type = cmp.Or(configured.URL, s.URL), cmp.Or(configured.HTTPURL, s.HTTPURL), cmp.Or(configured.TCP, s.TCP), cmp.Or(configured.Type, s.Type)
+	s.Timeout, s.Description = cmp.Or(configured.Timeout, s.Timeout), cmp.Or(configured.Description, s.Description)
+	s.AuthProviderType = cmp.Or(configured.AuthProviderType, s.AuthProviderType)
+	if configured.Args != nil {
+		s.Args = configured.Args
 	}
-	if said.OAuth != nil {
-		s.OAuth = said.OAuth
+	if configured.OAuth != nil {
+		s.OAuth = configured.OAuth
 	}
-	s.Env, s.Headers = both(env, said.Env), both(headers, said.Headers)
-	s.Trust, s.IncludeTools, s.ExcludeTools = said.Trust, include, exclude
+	s.Env, s.Headers = both(env, configured.Env), both(headers, configured.Headers)
+	s.Trust, s.IncludeTools, s.ExcludeTools = configured.Trust, include, exclude
 	return s
 }
 

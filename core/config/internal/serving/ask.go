@@ -60,11 +60,11 @@ func (s *served) onConfirmation(ctx context.Context, q bus.ToolConfirmationReque
 		case fault.CodeOf(err) == fault.DeniedByUser:
 			problem = fault.As(err).Message
 		case err != nil:
-			s.note(run, said{failure: fault.As(err)})
+			s.note(run, askOutcome{failure: fault.As(err)})
 			s.subscribed.confirmations.Decline(q.CorrelationID) // there is no client to ask, which the refusal reports
 			return
 		}
-		last := said{problem: problem}
+		last := askOutcome{problem: problem}
 		if answer.Outcome == bus.Cancel {
 			last.unasked = q.Unasked
 		}
@@ -89,34 +89,34 @@ func (s *served) onQuestions(ctx context.Context, q bus.AskUserRequest) {
 		case fault.CodeOf(err) == fault.DeniedByUser:
 			problem = fault.As(err).Message
 		case err != nil:
-			s.note(run, said{failure: fault.As(err)})
+			s.note(run, askOutcome{failure: fault.As(err)})
 			s.subscribed.questions.Decline(q.CorrelationID)
 			return
 		}
-		s.note(run, said{problem: problem})
+		s.note(run, askOutcome{problem: problem})
 		_ = s.session.Bus.Publish(bus.AskUserResponse{
 			CorrelationID: q.CorrelationID, Answers: answers, Cancelled: given.Action != host.ElicitAccept,
 		})
 	})
 }
 
-// said is the outcome of the last question of a call.
-type said struct {
+// askOutcome is the outcome of the last question of a call.
+type askOutcome struct {
 	unasked string       // what would avoid the question that was answered with no
 	problem string       // mistake in the answer; "": none
 	failure *fault.Error // why there was no answer; nil: there was one
 }
 
 // note records the outcome of a question of a call.
-func (s *served) note(run *servedRun, last said) {
+func (s *served) note(run *servedRun, last askOutcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	run.said = last
+	run.lastAsk = last
 }
 
 // explain adds to a result the mistake in an answer or the reason why there was
 // none, and to a denial the steps by which the user can avoid the question.
-func (x said) explain(r tools.Result) tools.Result {
+func (x askOutcome) explain(r tools.Result) tools.Result {
 	if r.Error == nil {
 		if x.problem != "" {
 			return withNotes(r, []string{x.problem})

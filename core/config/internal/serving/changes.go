@@ -9,8 +9,8 @@ import (
 // Changes notifies its subscribers of changes of the served lists and resources. The zero value
 // has no subscribers. It is safe for concurrent use.
 type Changes struct {
-	mu   sync.Mutex
-	told map[*func(mcp.Change)]struct{}
+	mu          sync.Mutex
+	subscribers map[*func(mcp.Change)]struct{}
 }
 
 // subscribe has f called after each change, on the goroutine that made it, until
@@ -19,22 +19,22 @@ func (c *Changes) subscribe(f func(mcp.Change)) (stop func()) {
 	key := &f
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told == nil {
-		c.told = make(map[*func(mcp.Change)]struct{})
+	if c.subscribers == nil {
+		c.subscribers = make(map[*func(mcp.Change)]struct{})
 	}
-	c.told[key] = struct{}{}
+	c.subscribers[key] = struct{}{}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.told, key)
+		delete(c.subscribers, key)
 	}
 }
 
 // Tell notifies the subscribers of a change. It holds no lock during the calls.
 func (c *Changes) Tell(what mcp.Change) {
 	c.mu.Lock()
-	all := make([]*func(mcp.Change), 0, len(c.told))
-	for f := range c.told {
+	all := make([]*func(mcp.Change), 0, len(c.subscribers))
+	for f := range c.subscribers {
 		all = append(all, f)
 	}
 	c.mu.Unlock()

@@ -27,7 +27,7 @@ type progress struct {
 	lines  float64   // number of complete lines
 	ready  []string  // lines that have not been sent
 	size   int       // of ready
-	toldAt time.Time // when the last message was sent
+	sentAt time.Time // when the last message was sent
 }
 
 func (p *progress) init(h host.Host, now func() time.Time) { p.host, p.now = h, now }
@@ -51,7 +51,7 @@ func (p *progress) add(chunk string) {
 		p.line()
 		chunk = rest
 	}
-	if now := p.now(); len(p.ready) > 0 && now.Sub(p.toldAt) >= progressPause {
+	if now := p.now(); len(p.ready) > 0 && now.Sub(p.sentAt) >= progressPause {
 		p.tell(now)
 	}
 }
@@ -71,7 +71,7 @@ func (p *progress) line() {
 // order; the host does not block for long.
 func (p *progress) tell(now time.Time) {
 	p.host.Progress(host.Progress{Done: p.lines, Message: strings.Join(p.ready, "\n")})
-	p.ready, p.size, p.toldAt = nil, 0, now
+	p.ready, p.size, p.sentAt = nil, 0, now
 }
 
 // end sends the remaining lines.

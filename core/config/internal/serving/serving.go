@@ -98,7 +98,7 @@ type servedRun struct {
 	ctx      context.Context // of the call; nothing outlives it
 	host     host.Host
 	progress progress
-	said     said // guarded by served.mu
+	lastAsk  askOutcome // guarded by served.mu
 }
 
 // servedKey is the context key of the ID of a served call.
@@ -203,12 +203,12 @@ func (s *served) begin(ctx context.Context, run *servedRun) bool {
 
 // finish unregisters a completed call, and returns the outcome of its last
 // question.
-func (s *served) finish(run *servedRun) said {
+func (s *served) finish(run *servedRun) askOutcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, run.id)
 	s.latest = slices.DeleteFunc(s.latest, func(r *servedRun) bool { return r == run })
-	return run.said
+	return run.lastAsk
 }
 
 // of returns the call with an ID. For an ID of another origin, such as a subagent

@@ -24,10 +24,10 @@ func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 		return true
 	}
 	s.mu.Lock()
-	told := s.withheld[h]
+	reported := s.withheld[h]
 	s.withheld[h] = true
 	s.mu.Unlock()
-	if !told {
+	if !reported {
 		s.tell(bus.HookMessage{Event: string(h.Event), Level: bus.HookWarning, Text: s.reason(h, state, err)}, h)
 	}
 	return false

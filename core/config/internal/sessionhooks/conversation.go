@@ -39,7 +39,7 @@ type Conversation struct {
 	transcript string            // path of the recording; "": there is none
 	start      []string          // output of the session start hooks for the system prompt
 	prompt     []string          // that of the current prompt's hooks
-	told       map[string]bool   // messages and warnings of the current request
+	reported   map[string]bool   // messages and warnings of the current request
 	request    *hooks.LLMRequest // the current one, for AfterModel
 }
 
@@ -119,7 +119,7 @@ func (c *Conversation) RecordedIn(path string) {
 func (c *Conversation) begin(r *hooks.LLMRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told, c.request = map[string]bool{}, r
+	c.reported, c.request = map[string]bool{}, r
 }
 
 // first reports whether a text of a hook is new in a request.
@@ -127,13 +127,13 @@ func (c *Conversation) first(h *hooks.Hook, text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := h.Label() + "\x00" + text
-	if c.told[key] {
+	if c.reported[key] {
 		return false
 	}
-	if c.told == nil {
-		c.told = map[string]bool{}
+	if c.reported == nil {
+		c.reported = map[string]bool{}
 	}
-	c.told[key] = true
+	c.reported[key] = true
 	return true
 }
 
@@ -151,11 +151,11 @@ func (c *Conversation) say(into *[]string, messages []hooks.Message) {
 func (c *Conversation) Notes() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	said := slices.Concat(c.start, c.prompt)
-	if len(said) == 0 {
+	notes := slices.Concat(c.start, c.prompt)
+	if len(notes) == 0 {
 		return ""
 	}
-	return "\n\n# Notes of this session\n\nOutput of programs that the user has configured:\n\n" + strings.Join(said, "\n\n")
+	return "\n\n# Notes of this session\n\nOutput of programs that the user has configured:\n\n" + strings.Join(notes, "\n\n")
 }
 
 // Steps returns steps followed by the hooks.
@@ -220,7 +220,7 @@ func (c *Conversation) Compacting(ctx context.Context, asked bool) {
 
 // Started runs the hooks of a session's start; source is its cause. It returns
 // the context for the model, and the messages, which are not on the bus.
-func (c *Conversation) Started(ctx context.Context, source string) (added string, said []bus.HookMessage) {
+func (c *Conversation) Started(ctx context.Context, source string) (added string, messages []bus.HookMessage) {
 	effect := c.fireQuietly(ctx, hooks.Input{Event: hooks.SessionStart, Source: source}, hookrun.Subject{Text: source})
 	c.say(&c.start, effect.Messages)
 	c.say(&c.prompt, nil)
@@ -229,10 +229,10 @@ func (c *Conversation) Started(ctx context.Context, source string) (added string
 	}
 	for _, m := range effect.Messages {
 		if !m.Quiet {
-			said = append(said, bus.HookMessage{Event: string(hooks.SessionStart), Hook: m.Hook.Label(), Level: bus.HookInfo, Text: m.Text})
+			messages = append(messages, bus.HookMessage{Event: string(hooks.SessionStart), Hook: m.Hook.Label(), Level: bus.HookInfo, Text: m.Text})
 		}
 	}
-	return added, said
+	return added, messages
 }
 
 // Ending runs the hooks of a session's end.

@@ -40,7 +40,7 @@ type Options struct {
 	Extensions []contributions.Dir
 	Files      mention.Files                                                // resolves the files that commands name
 	Tools      mention.Tools                                                // used to read these files
-	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commandfile.Options]
+	Hold       func(ctx context.Context) (context.Context, func(sent bool)) // see [commandfile.Options]
 }
 
 // Load returns the commands of extra, in their order, then those of the options.

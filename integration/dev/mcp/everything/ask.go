@@ -9,9 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/host"
 )
 
-// addAskingTools adds tools that send requests to their host for its model or its user. A host
+// addQuestionTools adds tools that send requests to their host for its model or its user. A host
 // without an answer returns a fault.Error, which the tool returns.
-func addAskingTools(b *toolbox) {
+func addQuestionTools(b *toolbox) {
 	type prompt struct {
 		Prompt string `json:"prompt" jsonschema_description:"The prompt for the host's model."`
 	}

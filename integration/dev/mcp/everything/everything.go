@@ -28,7 +28,7 @@ func newEverything() (*everything, error) {
 	box := &toolbox{registry: registry}
 	addContentTools(box)
 	addSpeakingTools(box)
-	addAskingTools(box)
+	addQuestionTools(box)
 	addRoundTools(box)
 	addSchemaTools(box)
 	addReconnectionTool(box)
