@@ -11,12 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// CanonicalArgs returns the string in which an ArgsPattern is searched: params as
-// JSON with sorted keys and without blanks, without HTML escapes, with numbers as
-// JavaScript prints them, and each "key":value of the top level between NUL
-// bytes. A NUL inside a value is always escaped, so that no value can imitate a
-// key. Empty params are {}. The error reports that params are not JSON.
-func CanonicalArgs(params json.RawMessage) (string, error) {
+// canonicalArgs returns the text of [Rule.ArgsPattern] for params. The error reports that
+// params are not JSON.
+func canonicalArgs(params json.RawMessage) (string, error) {
 	value, err := decodeArgs(params)
 	if err != nil {
 		return "", err

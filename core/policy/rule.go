@@ -51,10 +51,13 @@ type Rule struct {
 
 	Server   string `json:"mcpName,omitempty"`  // MCP server, or "*" for any
 	Subagent string `json:"subagent,omitempty"` // exact name of the calling subagent
-	// ArgsPattern is a regular expression (RE2), searched in [CanonicalArgs]. In
-	// calls of run_shell_command it is searched with the command of each part of
-	// the line; for a rule that denies or asks also with the line, and with each
-	// spelling of each part.
+	// ArgsPattern is a regular expression (RE2), searched in the arguments as JSON
+	// with sorted keys, without blanks and HTML escapes, with numbers as JavaScript
+	// prints them, and with each "key":value of the top level between NUL bytes. A
+	// NUL inside a value is escaped, so that no value can imitate a key. Missing
+	// arguments are {}. In calls of run_shell_command it is searched with the command
+	// of each part of the line; for a rule that denies or asks also with the line,
+	// and with each spelling of each part.
 	ArgsPattern   string   `json:"argsPattern,omitempty"`
 	CommandPrefix []string `json:"commandPrefix,omitempty"` // of run_shell_command: a part of the line has one of these prefixes
 	// OtherCommands turns CommandPrefix into an exception: a rule that denies or

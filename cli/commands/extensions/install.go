@@ -28,7 +28,7 @@ func extensionsInstallCommand(p *program.Program, g *program.Flags) *cobra.Comma
 		Use:   "install PATH-OR-URL",
 		Short: "Install an extension from a directory or a git repository",
 		Long: `Copies an extension from a directory, or fetches it from a Git repository, into
-your extensions directory. The command first shows what the extension can do and
+your extensions directory. The command first shows the abilities of the extension and
 asks for consent, unless --consent is given. Then it asks for the values of the
 extension's settings. If any step fails, nothing is installed.
 
@@ -56,7 +56,7 @@ not run, its submodules are not fetched, and git asks for no password.`,
 	f.StringVar(&r.Ref, "ref", "", "branch, tag or full commit `hash` of the repository (default: its default branch)")
 	f.BoolVar(&r.AutoUpdate, "auto-update", false, "record that automatic updates are allowed; no command uses this yet")
 	f.BoolVar(&r.PreRelease, "pre-release", false, "record that pre-releases are allowed; --ref selects the fetched version")
-	f.BoolVar(&consent, "consent", false, "consent to what the extension can do")
+	f.BoolVar(&consent, "consent", false, "consent to the abilities of the extension")
 	f.BoolVar(&r.SkipSettings, "skip-settings", false, "do not ask for the values of its settings")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -68,8 +68,8 @@ func extensionsLinkCommand(p *program.Program, g *program.Flags) *cobra.Command 
 		Use:   "link PATH",
 		Short: "Install an extension without copying its files",
 		Long: `Installs the extension in a directory without copying it, for the development of
-an extension: changes take effect in the next session. The command shows what the
-extension can do and asks for consent, as install does.`,
+an extension: changes take effect in the next session. The command shows the
+abilities of the extension and asks for consent, as install does.`,
 		Args: program.ExactlyOne("The directory of the extension is missing.", "Example: fettle extensions link ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return installsExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
@@ -84,7 +84,7 @@ extension can do and asks for consent, as install does.`,
 		},
 		ValidArgsFunction: program.CompleteDirectory,
 	}
-	cmd.Flags().BoolVar(&consent, "consent", false, "consent to what the extension can do")
+	cmd.Flags().BoolVar(&consent, "consent", false, "consent to the abilities of the extension")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -27,7 +27,7 @@ func newInstaller(p *program.Program, agreed bool) (*installer, func()) {
 	return &installer{Prompter: asked, p: p, agreed: agreed}, done
 }
 
-// Agree shows what the extension can do, and asks for consent.
+// Agree shows the abilities of the extension, and asks for consent.
 func (i *installer) Agree(ctx context.Context, c extensionstore.Consent) (bool, error) {
 	i.Printf("%s", display.Printable(c.Text()))
 	if i.agreed {

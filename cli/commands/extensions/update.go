@@ -57,7 +57,7 @@ replaces it.`,
 		ValidArgsFunction: completeExtensions(p, g, false),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all extensions")
-	cmd.Flags().BoolVar(&consent, "consent", false, "consent to what the extensions can do")
+	cmd.Flags().BoolVar(&consent, "consent", false, "consent to the abilities of the extensions")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

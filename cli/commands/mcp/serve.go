@@ -74,7 +74,7 @@ the protocol.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with bearer tokens, one per line")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "accepted `hosts` of requests, in addition to loopback hosts and the host of ADDR")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "accepted `origins` of web pages, such as https://example.org, in addition to loopback origins")
-	flags.BoolVar(&f.stateless, "stateless", false, "keep no sessions: requests are independent, and only hashes show what was read")
+	flags.BoolVar(&f.stateless, "stateless", false, "keep no sessions: requests are independent, and only hashes prove prior reads")
 	flags.DurationVar(&f.idle, "session-idle", 30*time.Minute, "`duration` after which an idle session ends")
 	flags.IntVar(&f.sessions, "max-sessions", 1000, "maximum `number` of sessions, or of concurrent requests with --stateless")
 	flags.BoolVar(&f.allTools, "all-tools", false, "also serve the tools for fettle's own conversations, such as write_todos")

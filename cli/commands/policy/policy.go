@@ -35,7 +35,7 @@ func policyCheckCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Use:   "check TOOL [JSON|-]",
 		Short: "Show the decision about a tool call and its rule",
 		Long: `Evaluates the policy for a tool call without running it, and prints the decision
-as one JSON object: decision, rule, tier, file, line, reason, what would change it,
+as one JSON object: decision, rule, tier, file, line, reason, remedy,
 and for a command line the decision on each part. The tool need not be registered.
 
 With --batch each line of stdin is a call, {"id", "tool", "args",

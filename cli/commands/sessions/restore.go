@@ -65,7 +65,7 @@ turn and can be undone like any other.`,
 	set.StringVar(&f.session, "session", "", "`id` of a session or its beginning (default: the session with the latest change)")
 	set.StringVar(&f.call, "call", "", "undo the call with this `id`, as assigned by the model")
 	set.BoolVar(&f.since, "since", false, "also undo all later turns")
-	set.BoolVar(&f.partial, "partial", false, "restore what is possible and skip the rest")
+	set.BoolVar(&f.partial, "partial", false, "restore the files that can be restored, and skip the others")
 	set.BoolVar(&f.diffOnly, "diff", false, "show the changes without making them")
 	set.BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 	set.BoolVar(&f.asJSON, "json", false, "print JSON")

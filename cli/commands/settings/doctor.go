@@ -16,8 +16,8 @@ import (
 // diagnosis is the JSON output of doctor.
 type diagnosis struct {
 	Features []process.Feature `json:"features"`
-	Sandbox  string            `json:"sandbox"` // what tools.sandbox auto uses: namespaces, landlock or none
-	Auto     string            `json:"auto"`    // what the approval mode auto does: confines, or autoEdit
+	Sandbox  string            `json:"sandbox"` // effect of tools.sandbox auto: namespaces, landlock or none
+	Auto     string            `json:"auto"`    // effect of the approval mode auto: confines, or autoEdit
 	Summary  []string          `json:"summary"`
 }
 
@@ -26,7 +26,7 @@ func DoctorCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Show what this machine supports for confining commands",
+		Short: "Show the support of this machine for confined commands",
 		Long: `Tests the features of this machine that fettle can use: namespaces, landlock and
 seccomp confine commands; leases and exchange protect changes of files in the
 target directory. Then prints what follows for tools.sandbox and the approval mode

@@ -26,7 +26,7 @@ type TrustAnswer struct {
 	Entry *trust.Entry `json:"entry,omitempty"` // the deciding entry
 	File  string       `json:"file"`
 
-	Powers  []settings.Power `json:"powers,omitempty"`  // what the project can do as a result
+	Powers  []settings.Power `json:"powers,omitempty"`  // abilities of the project as a result
 	Outside []string         `json:"outside,omitempty"` // approved directories outside of the project
 }
 
@@ -44,7 +44,7 @@ func TrustCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Use:   "trust [PATH]",
 		Short: "Mark a directory as trusted",
 		Long: `Marks a directory as trusted, by default the target directory. The command first
-lists on stderr what the project could then do, one item per line: settings,
+lists on stderr the abilities of the project as a result, one item per line: settings,
 variables, rules, hooks, servers, commands, agents, skills, and keys of git's
 configuration by which git may run a program. At a terminal it asks
 for confirmation, unless --yes is given. Without a terminal it does not ask: running

@@ -24,17 +24,18 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Options describe the session of a Keeper.
+// Options describe the session of a Keeper. Store.Dir, Workspace, Committer, Finder and
+// Session are required. By default no call is kept; see [Keeper.Keeps].
 type Options struct {
 	Store     checkpoint.Options
-	MaxStore  int64 // bytes of the whole store
+	MaxStore  int64 // bytes of the whole store, a limit of [Keeper.Cleanup]. 0: [checkpoint.DefaultMaxStore]; negative: no limit
 	Always    bool  // keep every call that may change files
 	Talking   bool  // keep those of a conversation with a model
 	Workspace *workspace.Workspace
 	Committer *commit.Committer
-	Finder    func() *discovery.Finder // the current one
-	Running   func() bool              // a process started by a command may still be running
-	Session   func() string            // the ID of the current session
+	Finder    func() *discovery.Finder // returns the current finder
+	Running   func() bool              // a process started by a command may still be running. nil: none is
+	Session   func() string            // returns the ID of the current session
 }
 
 // Keeper keeps the changes made by a session's calls, and reads those of other
@@ -253,7 +254,7 @@ func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing 
 		case err == nil:
 			return taken.End, nil
 		case ctx.Err() != nil:
-			return nil, fault.WasCancelled("config.checkpoint", ctx.Err())
+			return nil, fault.WasCancelled("keeper.before", ctx.Err())
 		}
 		notice := "This change cannot be undone with fettle restore: " + fault.MessageOf(err)
 		return func(context.Context) []string { return []string{notice} }, nil

@@ -28,10 +28,14 @@ func New(o transcript.Options, checkpoints *keeper.Keeper) *Store {
 
 // Conversation is a conversation to record; *config.Config implements it.
 type Conversation interface {
-	SessionID() string
-	Model() string
+	SessionID() string // the ID of the current session, which names the recording
+	Model() string     // the name of the model
+	// Workspace returns the directories of the session. The first is the recorded project.
 	Workspace() (*workspace.Workspace, error)
+	// SessionStateService returns the versions of files, whose highest is recorded.
 	SessionStateService() (*filestate.SessionStateService, error)
+	// StartNewSession continues a recorded session under its ID, with versions above
+	// highestVersion. It returns the ID; "" means a random one.
 	StartNewSession(id string, highestVersion int64) (string, error)
 }
 

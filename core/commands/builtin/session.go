@@ -287,7 +287,7 @@ func restoreArgs(args string) (id string, partial bool, err error) {
 		}
 	}
 	if partial && id == "" {
-		return "", false, missing("what to restore", "Type /restore alone for a list.")
+		return "", false, missing("ID of the change", "Type /restore alone for a list.")
 	}
 	return id, partial, nil
 }
