@@ -61,7 +61,7 @@ func (p *parser) nextFile() error {
 	p.several.done = append(p.several.done, f)
 	p.several.line, p.several.git = p.number(), git{}
 	p.d = new(Diff)
-	p.begun, p.paired, p.lone, p.git, p.told = false, false, false, "", ""
+	p.begun, p.paired, p.lone, p.git, p.nameAbove = false, false, false, "", ""
 	p.fenced, p.prose, p.mode = false, false, false
 	p.headers, p.headersCR = 0, 0
 	return nil
