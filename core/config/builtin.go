@@ -33,7 +33,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	_, _, _, apply := c.params().Calls.hooks()
 	bound.add(bind(c, file.Factories, file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
-		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state,
+		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state, Retries: s.state,
 	}, file.InDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range bound.tools {

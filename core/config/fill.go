@@ -48,6 +48,7 @@ func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 		}
 	}
 	p.Session.Limits.ResultBytes = cmp.Or(p.Session.Limits.ResultBytes, s.Tools.MaxResultBytes)
+	p.Session.StaleEdits = cmp.Or(p.Session.StaleEdits, s.Tools.StaleEdits)
 	if p.Session.FileReadCacheDisabled == nil {
 		p.Session.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}

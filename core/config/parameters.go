@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -106,6 +107,10 @@ type Session struct {
 	// RequireSeen does not accept a matching hash alone as proof that the model
 	// has seen the file.
 	RequireSeen bool
+	// StaleEdits is "rebase" if a safe_patch is carried over to the changes that
+	// another writer has made since the model read the file, or "refuse". "": the
+	// settings decide; without settings, such a call is refused.
+	StaleEdits string
 	// FileReadCacheDisabled is the kill switch of the file-read cache; nil: the
 	// settings decide or, without them, the layout's environment variable
 	// FILE_READ_CACHE_DISABLED.
@@ -245,6 +250,12 @@ type Calls struct {
 	checkpoint func(checkpoint.Step) error // called at each step of keeping files; its error acts like a failing disk; nil: none
 }
 
+// The values of [Session].StaleEdits.
+const (
+	staleRefuse = "refuse"
+	staleRebase = "rebase"
+)
+
 // complete validates the parameters, sets defaults that need no settings, and
 // copies values that the caller may modify.
 func (p *Parameters) complete() error {
@@ -257,6 +268,10 @@ func (p *Parameters) complete() error {
 	case p.Environment.Layout.Name == "":
 		return fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change some fields, or leave Layout empty.")
+	}
+	if !slices.Contains([]string{"", staleRefuse, staleRebase}, p.Session.StaleEdits) {
+		return fault.New(fault.InvalidConfig, "config.new", fmt.Sprintf("Session.StaleEdits is %q.", p.Session.StaleEdits),
+			"Use refuse, rebase or the empty string.")
 	}
 	if p.Settings == nil && p.Session.Limits.ChangedRegionsAbove == 0 && p.Environment.Layout.FullContent {
 		p.Session.Limits.ChangedRegionsAbove = -1

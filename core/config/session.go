@@ -101,7 +101,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	})
 	s.mutation = mutation.New(mutation.Options{
 		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Environment.Logger,
-		Hook: mutate,
+		Hook: mutate, Rebase: c.params().Session.StaleEdits == staleRebase,
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Policy.Trust != trust.Untrusted { // an untrusted project's instruction files are not read

@@ -212,17 +212,18 @@ type Reason string
 
 // Reasons of prior-read checks and of commits.
 const (
-	NeverRead     Reason = "never_read"     // the conversation has not read the file
-	PartialRead   Reason = "partial_read"   // it has read only part of the file
-	NonText       Reason = "non_text"       // the file is not text, so it has no hash
-	SpecialFile   Reason = "special_file"   // it is a pipe, a socket or a device
-	Changed       Reason = "changed"        // the file differs from the version that was read, planned or approved
-	Disappeared   Reason = "disappeared"    // the file was read, and no longer exists
-	Unverifiable  Reason = "unverifiable"   // the operating system did not report the state of the file
-	NoSession     Reason = "no_session"     // no session records reads, so only a hash can verify the file
-	LaterWork     Reason = "later_work"     // undoing this change would discard a later one
-	NotKept       Reason = "not_kept"       // the previous content was not stored
-	OpenElsewhere Reason = "open_elsewhere" // another program has the file open for writing
+	NeverRead      Reason = "never_read"       // the conversation has not read the file
+	PartialRead    Reason = "partial_read"     // it has read only part of the file
+	NonText        Reason = "non_text"         // the file is not text, so it has no hash
+	SpecialFile    Reason = "special_file"     // it is a pipe, a socket or a device
+	Changed        Reason = "changed"          // the file differs from the version that was read, planned or approved
+	Disappeared    Reason = "disappeared"      // the file was read, and no longer exists
+	Unverifiable   Reason = "unverifiable"     // the operating system did not report the state of the file
+	NoSession      Reason = "no_session"       // no session records reads, so only a hash can verify the file
+	LaterWork      Reason = "later_work"       // undoing this change would discard a later one
+	NotKept        Reason = "not_kept"         // the previous content was not stored
+	OpenElsewhere  Reason = "open_elsewhere"   // another program has the file open for writing
+	NothingToRetry Reason = "nothing_to_retry" // the retry token was used, or was not offered for this state of the file
 )
 
 // Reasons of commands that were ended.

@@ -13,8 +13,8 @@ import (
 
 // Error is a failure that a model, a user or a program can act on.
 //
-// Its JSON form is {"type", "message", "remedy", "reason"}; an empty remedy or reason is omitted, and Op, Short and Err
-// are not encoded.
+// Its JSON form is {"type", "message", "remedy", "reason", "retry"}; an empty remedy, reason or retry is omitted, and Op,
+// Short and Err are not encoded.
 //
 // An Error is immutable once returned and safe for concurrent reading.
 type Error struct {
@@ -24,6 +24,7 @@ type Error struct {
 	Message string // description of the failure, in sentences for the model; required
 	Short   string // a few words for a display; "" means Message
 	Remedy  string // the next step for the reader; "" when there is none
+	Retry   string // the token by which the refused call can be repeated, such as "retry-1"; "" when there is none
 	Err     error  // cause; may be nil
 }
 
@@ -108,7 +109,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Reason matches only errors with that reason. A target with any other field set matches only itself.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	if !ok || t.Op != "" || t.Message != "" || t.Short != "" || t.Remedy != "" || t.Err != nil {
+	if !ok || t.Op != "" || t.Message != "" || t.Short != "" || t.Remedy != "" || t.Retry != "" || t.Err != nil {
 		return false
 	}
 	return t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
@@ -119,14 +120,15 @@ type wire struct {
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
 	Reason  Reason `json:"reason,omitempty"`
+	Retry   string `json:"retry,omitempty"`
 }
 
-// MarshalJSON encodes type, message, remedy and reason. It does not escape HTML characters.
+// MarshalJSON encodes type, message, remedy, reason and retry. It does not escape HTML characters.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(wire{e.Code, e.Message, e.Remedy, e.Reason}); err != nil {
+	if err := enc.Encode(wire{e.Code, e.Message, e.Remedy, e.Reason, e.Retry}); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
@@ -138,7 +140,7 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	*e = Error{Code: w.Type, Message: w.Message, Remedy: w.Remedy, Reason: w.Reason}
+	*e = Error{Code: w.Type, Message: w.Message, Remedy: w.Remedy, Reason: w.Reason, Retry: w.Retry}
 	return nil
 }
 

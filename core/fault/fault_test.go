@@ -150,7 +150,7 @@ func TestCodesAreKept(t *testing.T) {
 		edit_requires_prior_read file_changed_since_read prior_read_verification_failed base_hash_required
 		invalid_diff ambiguous_diff patch_apply_failed edit_no_occurrence_found edit_expected_occurrence_mismatch
 		edit_no_change edit_preparation_failure
-		never_read partial_read non_text special_file changed disappeared unverifiable no_session open_elsewhere
+		never_read partial_read non_text special_file changed disappeared unverifiable no_session open_elsewhere nothing_to_retry
 		idle_limit total_limit
 		web_fetch_processing_error web_search_failed memory_tool_execution_error discovered_tool_execution_error private_address
 		mcp_tool_error mcp_server_unavailable mcp_sign_in_required mcp_resource_not_found

@@ -43,7 +43,7 @@ type call struct {
 
 // run runs the steps of the call, and stops between steps once ctx has ended.
 func (c *call) run(ctx context.Context) Response {
-	for _, step := range []func(context.Context) (Response, bool){c.build, c.before, c.approve} {
+	for _, step := range []func(context.Context) (Response, bool){c.build, c.before} {
 		if ctx.Err() != nil {
 			break
 		}
@@ -51,10 +51,18 @@ func (c *call) run(ctx context.Context) Response {
 			return resp
 		}
 	}
-	if ctx.Err() != nil {
-		return c.cancelled(ctx, tools.Result{})
+	for ctx.Err() == nil {
+		if resp, done := c.approve(ctx); done {
+			return resp
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if resp, again := c.execute(ctx); !again {
+			return c.after(ctx, resp)
+		}
 	}
-	return c.after(ctx, c.execute(ctx))
+	return c.cancelled(ctx, tools.Result{})
 }
 
 // build finds the tool and builds the invocation.
@@ -149,17 +157,17 @@ func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp R
 	return details, Response{}, false
 }
 
-// execute runs the invocation.
-func (c *call) execute(ctx context.Context) Response {
+// execute runs the invocation. It reports whether the call must be decided again instead.
+func (c *call) execute(ctx context.Context) (resp Response, again bool) {
 	c.to(bus.StatusScheduled)
 	if err := c.confine(); err != nil {
-		return c.ended(ctx, tools.Result{}, err)
+		return c.ended(ctx, tools.Result{}, err), false
 	}
 	begun := c.o.Now()
 	c.change(c.index, func(s *bus.ToolCallState) { s.Status, s.StartTime = bus.StatusExecuting, begun })
 	executed, err := c.executing(ctx)
 	if err != nil {
-		return c.ended(ctx, tools.Result{}, err)
+		return c.ended(ctx, tools.Result{}, err), false
 	}
 	c.executed = true
 	var result tools.Result
@@ -172,23 +180,27 @@ func (c *call) execute(ctx context.Context) Response {
 		result, err = c.inv.Execute(within, out)
 		return err
 	})
+	if errors.Is(err, tools.ErrConfirmAgain) && !c.willRefuse {
+		c.executed = false
+		return Response{}, true
+	}
 	if err != nil {
 		c.gave = !isDefect(err)
-		return c.ended(ctx, result, err)
+		return c.ended(ctx, result, err), false
 	}
 	c.gave = true
 	if result.Error != nil {
 		if c.isCancelled(ctx, result.Error) {
-			return c.cancelled(ctx, result)
+			return c.cancelled(ctx, result), false
 		}
-		return c.respond(StatusError, result.WithError(result.Error))
+		return c.respond(StatusError, result.WithError(result.Error)), false
 	}
 	if c.willRefuse {
 		c.gave = false
 		return c.defect(&tools.Defect{Tool: c.name, Step: "execute",
-			Cause: errors.New("it announced a refusal and then succeeded without approval")})
+			Cause: errors.New("it announced a refusal and then succeeded without approval")}), false
 	}
-	return c.respond(StatusSuccess, result)
+	return c.respond(StatusSuccess, result), false
 }
 
 // confine makes the invocation run its command as decided.

@@ -23,7 +23,7 @@ type DeclarativeTool interface {
 }
 
 // ToolInvocation is one call with validated parameters. It can be confirmed and then executed, in that order and each at
-// most once. It is not safe for concurrent use.
+// most once, and again after [ErrConfirmAgain]. It is not safe for concurrent use.
 type ToolInvocation interface {
 	// Params returns the arguments as they will be executed: rewritten, repaired and canonical JSON. Policy decides on
 	// these.
@@ -36,8 +36,8 @@ type ToolInvocation interface {
 	// execution would fail anyway: the call is then executed without approval, and returns its error. Any other error
 	// ends the call.
 	Confirmation(ctx context.Context) (*Confirmation, error)
-	// Execute runs the call. A failure for the model is in Result.Error. The error is for the host: an internal error or
-	// an ended ctx.
+	// Execute runs the call. A failure for the model is in Result.Error. The error is for the host: an internal error, an
+	// ended ctx, or [ErrConfirmAgain].
 	Execute(ctx context.Context, out Output) (Result, error)
 }
 
@@ -62,6 +62,11 @@ type Confinable interface {
 // ErrWillRefuse is returned by Confirmation if the invocation already knows that its execution will fail. An invocation
 // that returned it never succeeds.
 var ErrWillRefuse = errors.New("tools: the call will be refused when executed")
+
+// ErrConfirmAgain is returned by Execute if the call would now change something other than what was confirmed. It has
+// changed nothing. The scheduler decides about the same invocation again, with confirmation if it is required, and
+// executes it again.
+var ErrConfirmAgain = errors.New("tools: the call must be confirmed again")
 
 // Refusal is an [ErrWillRefuse] with the complete result. It is the response if the call is not executed at all, as in
 // plan mode.

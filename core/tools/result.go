@@ -59,7 +59,7 @@ func (r Result) WithError(err *fault.Error) Result {
 }
 
 // FunctionResponse returns the response that a model receives: {"output": text} or, on failure, {"error": {type,
-// message, remedy, reason}, "output": text}. The output is the text of LLMContent, encoded as a JSON string even if it
+// message, remedy, reason, retry}, "output": text}. The output is the text of LLMContent, encoded as a JSON string even if it
 // is itself JSON, so that every model receives it unchanged. Parts that are not text accompany the response. A Context
 // is a third key, "context".
 func (r Result) FunctionResponse() json.RawMessage {

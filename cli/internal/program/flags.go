@@ -34,6 +34,8 @@ type Flags struct {
 	Layout       string
 	noReadCache  *bool // nil: not set
 	maxResult    int   // bytes; 0: not set
+	staleEdits   string
+	staleSet     bool
 	Debug        bool
 	DebugFile    string
 	PolicyPaths  []string
@@ -88,10 +90,13 @@ func (g *Flags) Register(root *cobra.Command) {
 		g.maxResult = n
 		return nil
 	})
+	stale := NewChoice(&g.staleEdits, "refuse", "rebase")
+	stale.given = &g.staleSet
+	f.Var(stale, "stale-edits", "patches of files that another writer has changed, if they carry over: refuse, and offer a retry, or rebase: refuse|rebase")
 	f.BoolVar(&g.Debug, "debug", false, "log internal events to stderr")
 	f.StringVar(&g.DebugFile, "debug-file", "", "append the debug log to a `file` instead")
 
-	for _, name := range []string{"approval-mode", "layout"} {
+	for _, name := range []string{"approval-mode", "layout", "stale-edits"} {
 		values := f.Lookup(name).Value.(*choice).values
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	}

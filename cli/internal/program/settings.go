@@ -42,6 +42,9 @@ func (g *Flags) settings() map[string]any {
 	if g.maxResult != 0 {
 		given["tools.maxResultBytes"] = g.maxResult
 	}
+	if g.staleSet {
+		given["tools.staleEdits"] = g.staleEdits
+	}
 	return given
 }
 

@@ -48,6 +48,12 @@ type Tools struct {
 	// always the whole file, which is the default with the layout gemini.
 	// docs/context-cost.md has more.
 	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=trusted,env=CHANGED_REGIONS_ABOVE,default=16384"`
+	// How a safe_patch is treated whose file another writer has changed since the
+	// model read it. refuse: it is refused. If the change carries over, the result
+	// offers a token that repeats the call. rebase: a change that carries over is
+	// made at once, and the result shows the other writer's change.
+	// docs/safety-model.md has more.
+	StaleEdits string `json:"staleEdits" jsonschema:"enum=refuse,enum=rebase" set:"project=trusted,env=STALE_EDITS,default=refuse"`
 	// Maximum number of bytes of text in one result of a tool, as JSON; values
 	// below 1,000 mean 1,000. A longer read is paged. Not given, or 0: 262,144,
 	// and in mcp serve the limit of the client, as listed in docs/mcp.md.

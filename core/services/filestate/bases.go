@@ -9,9 +9,9 @@ import (
 )
 
 // BaseStore keeps the bytes of file states by their SHA-256, so that a later state can be shown as
-// the difference from an earlier one. Conversations may share it. It returns bytes only to a
-// [Service] whose conversation has received the complete content with that hash, and files that may
-// not be shown are never stored.
+// the difference from an earlier one, and a change of an earlier one can be carried over.
+// Conversations may share it. It returns bytes only to a [Service] whose conversation has received
+// the complete content with that hash, and files that may not be shown are never stored.
 //
 // The zero value is ready to use and allocates nothing until a file is read. It keeps 64 MiB in
 // memory, nothing on disk. Beyond that the least recently used state is dropped, and a change based
@@ -114,22 +114,20 @@ func (s *Service) Known(p workspace.Path) Known {
 // more, if the conversation knows all of them (see [Service.Knows]) once the [Recording] of ctx is
 // committed.
 func (s *Service) KeepBase(ctx context.Context, p workspace.Path, info workspace.Info, sha string, data []byte) {
-	if s.limits.ChangedRegionsAbove > 0 { // otherwise no base is used
-		s.WhenShown(ctx, func() { s.keepBase(p, info, sha, data) })
-	}
+	s.WhenShown(ctx, func() { s.keepBase(p, info, sha, data) })
 }
 
 func (s *Service) keepBase(p workspace.Path, info workspace.Info, sha string, data []byte) {
-	if s.limits.ChangedRegionsAbove <= 0 || !s.MayShow(p) || !s.Knows(p, info, sha) {
+	if !s.MayShow(p) || !s.Knows(p, info, sha) {
 		return
 	}
 	s.Cache.give(sha)
 	s.bases.put(sha, data)
 }
 
-// base returns the bytes of a state that the conversation has received completely, if they are
-// still stored.
-func (s *Service) base(sha string) ([]byte, bool) {
+// Base returns the bytes of a state that the conversation has received completely, if they are
+// still stored. They must not be changed.
+func (s *Service) Base(sha string) ([]byte, bool) {
 	if !s.Cache.gave(sha) {
 		return nil, false
 	}

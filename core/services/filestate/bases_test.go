@@ -53,7 +53,7 @@ func TestBasesBelongToAConversation(t *testing.T) {
 	store := new(BaseStore)
 	f := newFixture(t, func(o *Options) { o.Bases = store })
 	other := New(Options{Files: f.disk, Bases: store})
-	named := func(s *Service, text string) bool { _, ok := s.base(Sum([]byte(text))); return ok }
+	named := func(s *Service, text string) bool { _, ok := s.Base(Sum([]byte(text))); return ok }
 
 	f.write("a", "1\n2\n")
 	f.ranged("a", 0, 1)
@@ -85,8 +85,8 @@ func TestBasesBelongToAConversation(t *testing.T) {
 	require.False(t, named(f.Service, "3\n"), "nothing is kept while the cache is disabled")
 }
 
-// ST-01, PR-29: content is not stored if it is not text, survives no round trip, may not be shown
-// or is not requested.
+// ST-01, PR-29: content is not stored if it is not text, survives no round trip or may not be shown
+// to this conversation.
 func TestBasesThatAreNotKept(t *testing.T) {
 	for name, tt := range map[string]struct {
 		content string
@@ -95,7 +95,6 @@ func TestBasesThatAreNotKept(t *testing.T) {
 		"may not be shown": {"x\n", func(o *Options) { o.MayShow = func(workspace.Path) bool { return false } }},
 		"not text":         {"\x89PNG\r\n\x1a\n\x00", func(*Options) {}},
 		"no round trip":    {"broken \xff\xfe\x81 text", func(*Options) {}},
-		"no regions":       {"x\n", func(o *Options) { o.Limits.ChangedRegionsAbove = -1 }},
 		"no session":       {"x\n", func(o *Options) { o.NoSession = true }},
 		"cut":              {"1\n2\n3\n", func(o *Options) { o.Limits.Lines = 2 }},
 	} {

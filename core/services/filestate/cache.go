@@ -22,6 +22,8 @@ type FileReadCache struct {
 	entries map[fileKey]*list.Element // of *record
 	byPath  map[string]fileKey        // last key seen for a path
 	given   map[string]struct{}       // hashes of contents that the conversation has received completely
+	offers  []offeredRetry            // the oldest first
+	refused int                       // number of offers since the cache was created
 	lru     list.List                 // most recently used first
 	seq     uint64
 	stats   cacheStats
@@ -282,7 +284,7 @@ func (c *FileReadCache) Invalidate(path string) {
 func (c *FileReadCache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries, c.byPath, c.given = nil, nil, nil
+	c.entries, c.byPath, c.given, c.offers = nil, nil, nil, nil
 	c.lru.Init()
 }
 

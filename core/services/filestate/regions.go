@@ -85,7 +85,7 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 	if base.SHA256 == snap.SHA256 {
 		return doc, []patch.Region{}, s.Knows(p, snap.Info, snap.SHA256)
 	}
-	data, ok := s.base(base.SHA256)
+	data, ok := s.Base(base.SHA256)
 	if !ok {
 		return none, nil, false
 	}

@@ -38,6 +38,12 @@ func (s *Service) fitsRegions(p workspace.Path, regions []patch.Region) bool {
 	return jsonBytes(regions)+len(regionsNotice(math.MaxInt32, regions)) <= s.reportRoom(p)
 }
 
+// FitsNotice reports whether the result of a change of the file at p has room for st with notice.
+func (s *Service) FitsNotice(p workspace.Path, st State, notice string) bool {
+	st.Notice = notice
+	return jsonBytes(st) <= s.reportRoom(p)+textBytes(p.String())
+}
+
 // reportRoom returns the number of bytes for content in the result of a change of the file at p.
 func (s *Service) reportRoom(p workspace.Path) int {
 	return s.ResultBytes() - reportBytes - 3*textBytes(p.String())

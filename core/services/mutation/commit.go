@@ -56,6 +56,9 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 // and the conversation knew the whole base, otherwise the whole text.
 func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) filestate.State {
 	path, text := p.request.Path, p.change.Text
+	if p.origin != nil {
+		return s.writtenCarried(ctx, p, out)
+	}
 	if p.known && s.state.WantsRegions(path, text) {
 		if st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff())); ok {
 			return st
@@ -123,11 +126,13 @@ func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error,
 	knew := p.base.Exists && (p.seen || p.request.Proof != filestate.EmptySHA256)
 	if knew && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
 		if snap, err := s.state.Snapshot(ctx, p.request.Path); err == nil {
-			state = s.show(ctx, p, snap)
+			if again := s.again(p, refusal, snap); again != nil && len(kept) == 0 {
+				return Outcome{Again: again, State: state}
+			}
+			if state = s.show(ctx, p, snap); state.Shown() {
+				refusal = s.offer(ctx, p, snap, state, p.check().WithState(refusal))
+			}
 		}
-	}
-	if state.Shown() {
-		refusal = p.check().WithState(refusal)
 	}
 	p.refusal = &Outcome{Err: refusal, State: state, KeptFiles: kept}
 	return *p.refusal

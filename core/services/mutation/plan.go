@@ -28,6 +28,10 @@ type Request struct {
 	// base contains. Otherwise a conversation that had only the hash of the base does not know the
 	// written text.
 	Whole bool
+	// Carry reports that the change may be carried over to content of another writer, see package
+	// rebase. A refusal of a stale change then offers a token, or, with [Options.Rebase], the plan is
+	// for the carried-over change.
+	Carry bool
 	// NeedsProof refuses to change an existing file without Proof, even after a complete read.
 	NeedsProof bool
 	// Compute computes the new text from the base. It is called at most once, after the
@@ -65,13 +69,15 @@ type Plan struct {
 	known   bool            // last is the base
 	info    workspace.Info  // of the base
 	hidden  bool            // the model must not see the base
+	origin  *origin         // the change as computed, if it was carried over to base; nil: it was computed from base
 	refusal *Outcome
 	spent   bool
 }
 
 // Outcome is the result of a mutation.
 type Outcome struct {
-	Err         *fault.Error       // nil: the change is on disk
+	Err         *fault.Error       // nil: the change is on disk, unless Again is set
+	Again       *Plan              // the change carried over to content written since, to be approved and committed; then nothing was written. Otherwise nil
 	State       filestate.State    // latest state, withheld if the content must not be shown
 	Corrections []patch.Correction // of the committed change
 	KeptFiles   []string           // absolute paths of copies next to the target, with versions that other programs wrote during the commit
@@ -183,10 +189,14 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 		s.logLate(r, refusal)
 		state := filestate.Withheld(r.Path.String())
 		if p.seen && refusal.Code == fault.FileChangedSinceRead {
+			s.originate(p, refusal)
+			if s.rebase && s.carry(p, snap) {
+				return nil
+			}
 			state = s.show(ctx, p, snap)
 		}
 		if state.Shown() {
-			refusal = check.WithState(refusal)
+			refusal = s.offer(ctx, p, snap, state, check.WithState(refusal))
 		}
 		p.refuse(refusal, state)
 		return refusal
@@ -212,12 +222,14 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 // compute sets the change and its bytes, or the refusal.
 func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot) bool {
 	p.hidden = p.base.Exists && (!s.state.MayShow(p.request.Path) || s.state.Dropped(p.request.Path, p.base.SHA256))
-	change, refusal := p.request.Compute(p.base)
+	var refusal *fault.Error
+	if p.origin == nil {
+		p.change, refusal = p.request.Compute(p.base)
+	}
 	if refusal != nil && p.hidden {
 		refusal = withoutContent(p.request, refusal)
 	}
 	if refusal == nil {
-		p.change = change
 		refusal = s.encode(p)
 	}
 	if refusal == nil && int64(len(p.data)) > s.state.Limits().FileBytes {

@@ -32,6 +32,9 @@ type Options struct {
 	State     *filestate.Service
 	Logger    *slog.Logger                 // receives refusals after the first check, as warnings; nil: none
 	Hook      func(Window, workspace.Path) // called at each window, for tests; nil: none
+	// Rebase commits changes with [Request.Carry] although another writer has changed the file, if
+	// they carry over. Otherwise they are refused.
+	Rebase bool
 }
 
 // Window is a moment of a mutation at which a test may cause a race.
@@ -53,11 +56,12 @@ type Service struct {
 	state  *filestate.Service
 	log    *slog.Logger
 	hook   func(Window, workspace.Path)
+	rebase bool
 }
 
 // New returns a Service.
 func New(o Options) *Service {
-	s := &Service{files: o.Files, commit: o.Committer, state: o.State, log: o.Logger, hook: o.Hook}
+	s := &Service{files: o.Files, commit: o.Committer, state: o.State, log: o.Logger, hook: o.Hook, rebase: o.Rebase}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -83,6 +84,10 @@ func (c *change) Execute(ctx context.Context, _ tools.Output) (tools.Result, err
 // result commits plan, or returns the error of a failed one, and reports.
 func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result, error) {
 	out := c.services.Mutator.Commit(ctx, plan)
+	if out.Again != nil {
+		c.plan = out.Again
+		return tools.Result{}, tools.ErrConfirmAgain
+	}
 	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
 	result := tools.Result{Error: out.Err}
 	beside := 0 // bytes of the text that accompanies the error
@@ -97,6 +102,9 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 	} else {
 		c.services.accessed(ctx, c.request.Path)
 		report.Message = c.done(plan)
+		if from, ok := plan.Rebased(); ok {
+			report.Message += fmt.Sprintf(" It was carried over from base %.12s to %.12s of another writer.", from, plan.Base().SHA256)
+		}
 		if c.request.Edited {
 			report.Message = editedMessage(!plan.Base().Exists, out.State.Shown())
 		}

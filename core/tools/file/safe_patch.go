@@ -2,6 +2,7 @@ package file
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -25,7 +26,7 @@ const safePatchDescription = "Changes one file by a unified diff, all hunks or n
 	"(3) Keep at least 10 unchanged lines of context around each hunk, as far as the file has them; line numbers are only hints. " +
 	"(4) Pass that sha256 as base_content_sha256. It is a lock: if the file has changed on disk, nothing is written. " +
 	"The result has success, message and latest_file_state, your new base. " +
-	"After a State Mismatch make a new diff from latest_file_state and try again at once. " +
+	"After a State Mismatch pass its sha256, and as unified_diff the retry token if it has one, else a new diff from latest_file_state. " +
 	"After an Invalid Diff compare context and removed lines with the content, character by character. " +
 	"To create a file, send added lines only, with the sha256 of empty input."
 
@@ -45,20 +46,51 @@ func newSafePatch() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
+			token, diff := s.retried(path, proof, p.UnifiedDiff)
+			if diff != p.UnifiedDiff {
+				if params, err = tools.Amend(params, map[string]string{"unified_diff": diff}); err != nil {
+					return nil, err
+				}
+			}
 			return &change{
 				services: s, params: params, action: "Patch", amend: amendPatch,
 				request: mutation.Request{
 					Path:  path,
 					Verb:  filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
-					Proof: proof,
+					Proof: proof, Carry: true,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
-						return s.applyDiff(path, base, p.UnifiedDiff)
+						if token != "" && (diff == p.UnifiedDiff || !s.Retries.ClaimRetry(token)) {
+							return mutation.Change{}, nothingToRetry(token, path)
+						}
+						return s.applyDiff(path, base, diff)
 					},
 				},
 				done: func(*mutation.Plan) string { return "Patch applied successfully." },
 			}, nil
 		},
 	})
+}
+
+// retried returns the retry token that stands for a diff, and the diff that it was offered for; "" and given if given is
+// not a token, and the token and given if it is not valid for the content of the file with the hash sha.
+func (s Services) retried(path workspace.Path, sha, given string) (token, diff string) {
+	token = strings.TrimSpace(given)
+	if number, ok := strings.CutPrefix(token, "retry-"); !ok || number == "" || strings.Trim(number, "0123456789") != "" {
+		return "", given
+	}
+	if s.Retries == nil {
+		return token, given
+	}
+	if diff, ok := s.Retries.Retry(token, path, sha); ok {
+		return token, diff
+	}
+	return token, given
+}
+
+func nothingToRetry(token string, path workspace.Path) *fault.Error {
+	return fault.New(fault.InvalidDiff, "file.safe_patch",
+		fmt.Sprintf("Invalid Diff: %s was used before, or was not offered for this state of %s.", token, path.String()),
+		"Make a new diff for latest_file_state.").Because(fault.NothingToRetry)
 }
 
 // applyDiff parses, corrects and applies a diff in memory: stages 2 and 3 of safe_patch.

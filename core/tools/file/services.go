@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are the session services of these tools. All but Hashes, Access, Apply and Results are required; all must be
-// safe for concurrent use.
+// Services are the session services of these tools. All but Hashes, Access, Apply, Results and Retries are required; all
+// must be safe for concurrent use.
 type Services struct {
 	Paths       Paths
 	Reader      Reader
@@ -28,11 +28,20 @@ type Services struct {
 	Access      Access                                             // called for each successful access; nil: none
 	Apply       func(base string, c *patch.Change) (string, error) // nil: patch.ApplyStrict
 	Results     Results                                            // nil: results have no limit of their own
+	Retries     Retries                                            // nil: there are no retry tokens
 }
 
 // Results returns the maximum size of the text of one result, as JSON, in bytes; *filestate.Service implements it.
 type Results interface {
 	ResultBytes() int
+}
+
+// Retries keeps the changes behind retry tokens; *filestate.Service implements it.
+type Retries interface {
+	// Retry returns the diff of a token that was offered for the content of the file at p with the hash sha.
+	Retry(token string, p workspace.Path, sha string) (diff string, ok bool)
+	// ClaimRetry makes a token invalid, and reports whether it was valid.
+	ClaimRetry(token string) bool
 }
 
 // Paths resolves a path parameter inside the workspace; *workspace.Workspace implements it.
