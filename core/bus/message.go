@@ -54,7 +54,6 @@ type Failure struct {
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"` // next step
 	Reason  string `json:"reason,omitempty"` // narrower cause within Type
-	Retry   string `json:"retry,omitempty"`  // token by which the call can be repeated
 }
 
 // ToolPolicyRejection reports that policy denied a call.

@@ -378,6 +378,30 @@ func TestMCPServiceFileState(t *testing.T) {
 	require.Equal(t, "zero\none\nthree\n", s.read("a.txt"))
 }
 
+// ST-03, ST-04: an MCP client repeats a refused patch by its token, and with rebase the patch is made at once.
+func TestMCPServiceStalePatch(t *testing.T) {
+	base := strings.Repeat("line\n", 20) + "last\n"
+	theirs := "first\n" + base
+	for _, mode := range []string{"", "rebase"} {
+		s := serve(t, config.MCPServiceOptions{}, autoEdit, func(p *config.Parameters) { p.Session.StaleEdits = mode })
+		s.write("a.txt", base)
+		c := &client{}
+		read := state(t, callAs(t, s.Service, c, "read_file", map[string]any{"file_path": "a.txt"}))
+		s.write("a.txt", theirs)
+		args := map[string]any{"file_path": "a.txt", "unified_diff": "@@ @@\n line\n-last\n+final\n", "base_content_sha256": *read.SHA256}
+		r := callAs(t, s.Service, c, "safe_patch", args)
+		if mode == "" {
+			require.Equal(t, "retry-1", r.Error.Retry)
+			require.Contains(t, r.LLMContent.String(), "retry-1")
+			args["unified_diff"], args["base_content_sha256"] = "retry-1", shaOf(theirs)
+			r = callAs(t, s.Service, c, "safe_patch", args)
+		}
+		require.Nil(t, r.Error)
+		require.Equal(t, strings.Replace(theirs, "last", "final", 1), s.read("a.txt"))
+		require.LessOrEqual(t, len(r.LLMContent.String()), 8000)
+	}
+}
+
 func autoEdit(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeAutoEdit }
 
 // EX-20: without a session a hash is the proof, and a call without one is refused

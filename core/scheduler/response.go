@@ -125,7 +125,7 @@ func failure(err *fault.Error) *bus.Failure {
 	if err == nil {
 		return nil
 	}
-	return &bus.Failure{Type: string(err.Code), Message: err.Message, Remedy: err.Remedy, Reason: string(err.Reason), Retry: err.Retry}
+	return &bus.Failure{Type: string(err.Code), Message: err.Message, Remedy: err.Remedy, Reason: string(err.Reason)}
 }
 
 // toolCall returns the call for messages.

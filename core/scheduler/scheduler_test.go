@@ -606,3 +606,45 @@ func FuzzRun(f *testing.F) {
 		require.True(t, json.Valid(response.Result.FunctionResponse()))
 	})
 }
+
+// ST-05: an invocation that would now change something else is decided again, asked about again, and executed again.
+func TestConfirmAgain(t *testing.T) {
+	for _, tt := range []struct {
+		second bus.Outcome
+		status scheduler.Status
+		steps  []string
+	}{
+		{bus.ProceedOnce, scheduler.StatusSuccess, []string{"build", "decide", "confirm", "ask", "execute", "decide", "confirm", "ask", "execute"}},
+		{bus.Cancel, scheduler.StatusDenied, []string{"build", "decide", "confirm", "ask", "execute", "decide", "confirm", "ask"}},
+	} {
+		s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
+		s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+			if len(s.questions) > 1 {
+				return answerWith(tt.second)
+			}
+			return answerWith(bus.ProceedOnce)
+		}
+		runs := 0
+		s.run = func(context.Context, tools.Output) (tools.Result, error) {
+			if runs++; runs == 1 {
+				return tools.Result{}, tools.ErrConfirmAgain
+			}
+			return tools.Result{LLMContent: tools.Text("done")}, nil
+		}
+		require.Equal(t, tt.status, s.call(t.Context()).Status)
+		require.Equal(t, tt.steps, s.steps)
+	}
+
+	// Without a question the call is only decided again.
+	s := newSetup(tools.KindEdit, policy.Allow, bus.Cancel)
+	runs := 0
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		if runs++; runs < 3 {
+			return tools.Result{}, tools.ErrConfirmAgain
+		}
+		return tools.Result{}, nil
+	}
+	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
+	require.Equal(t, []string{"build", "decide", "execute", "decide", "execute", "decide", "execute"}, s.steps)
+	require.Empty(t, s.questions)
+}
