@@ -136,7 +136,7 @@ func TestSideBySideSettings(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, s := range []side{a, b} {
 		heard := 0
-		bus.Subscribe(t.Context(), s.MessageBus(), func(_ context.Context, m bus.ConfigChanged) {
+		changes := bus.Subscribe(t.Context(), s.MessageBus(), func(_ context.Context, m bus.ConfigChanged) {
 			heard++
 			if m.Origin != s.user || m.SessionID != s.SessionID() {
 				t.Errorf("another's message: %+v", m)
@@ -153,11 +153,14 @@ func TestSideBySideSettings(t *testing.T) {
 					t.Errorf("%d files, not %d: %v", now.Context.FileFiltering.MaxFileCount, want, err)
 				}
 			}
-			if err := s.Close(); err != nil { // waits for the subscribers
+			if !changes.Flush(t.Context()) { // Close drops queued messages
+				t.Error("the subscription ended")
+			}
+			if err := s.Close(); err != nil { // waits for the handler
 				t.Error(err)
 			}
-			if heard == 0 {
-				t.Error("nothing was announced")
+			if heard != 20 {
+				t.Errorf("%d of 20 changes were announced", heard)
 			}
 		})
 	}
