@@ -26,6 +26,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/headless"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/providers"
 )
 
 // Main runs the program with the arguments, streams and signals of the process and
@@ -37,7 +38,7 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	p := &program.Program{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Open: program.Open}
+	p := &program.Program{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Open: program.Open, Providers: providers.All{}}
 	return execute(ctx, p, os.Args[1:])
 }
 
@@ -114,7 +115,7 @@ With -p a model works on a prompt with these tools.`,
 	// every type.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
-	g.Register(root)
+	g.Register(root, providers.All{}.Names())
 	talk.Register(root.Flags())
 	talk.RegisterSession(root)
 	root.AddCommand(calls.CallCommand(p, &g), calls.ListCommand(p, &g), calls.DemoCommand(p, &g), versionCommand(p), completionCommand(p))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/providers"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -27,7 +28,7 @@ func TestDemoInterrupted(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, entries, 1, "the scratch directory is where this test looks for it")
 		return len(data), nil
-	}), Err: io.Discard, Open: program.Open}
+	}), Err: io.Discard, Open: program.Open, Providers: providers.All{}}
 	require.Equal(t, 130, execute(ctx, p, []string{"demo"}))
 	entries, err := os.ReadDir(tmp)
 	require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestDemoTellsTheTruth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, stderr bytes.Buffer
-			p := &program.Program{Out: &out, Err: &stderr, Open: func(ctx context.Context, o program.SessionOptions) (program.Session, error) {
+			p := &program.Program{Out: &out, Err: &stderr, Providers: providers.All{}, Open: func(ctx context.Context, o program.SessionOptions) (program.Session, error) {
 				s, err := program.Open(ctx, o)
 				return &tampered{s, tamper}, err
 			}}

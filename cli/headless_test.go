@@ -19,6 +19,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/providers"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/redact"
@@ -46,7 +47,7 @@ func chatWith(t *testing.T, stdout io.Writer, serve http.HandlerFunc, args ...st
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-test")
 	require.NoError(t, os.WriteFile(filepath.Join(project, "f.txt"), []byte("one\n"), 0o644))
 	var errs bytes.Buffer
-	p := &program.Program{In: strings.NewReader(""), Out: stdout, Err: &errs, Open: impatient}
+	p := &program.Program{In: strings.NewReader(""), Out: stdout, Err: &errs, Open: impatient, Providers: providers.All{}}
 	code = execute(t.Context(), p, append([]string{"--cwd", project, "-m", "openai:test-model"}, args...))
 	return code, errs.String()
 }
@@ -80,7 +81,7 @@ func TestErrorsHoldNoKeys(t *testing.T) {
 func TestErrorsWithoutSession(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-test")
 	var errs bytes.Buffer
-	p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: &errs}
+	p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Providers: providers.All{}}
 	require.Equal(t, int(program.ExitUsage), execute(t.Context(), p, []string{"sk-of-the-test"}))
 	require.Contains(t, errs.String(), "[masked]")
 	require.NotContains(t, errs.String(), "sk-of-the-test")

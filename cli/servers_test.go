@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/providers"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 )
@@ -84,7 +85,7 @@ func TestSignInWhereAPersonIs(t *testing.T) {
 				return errors.New("no page today")
 			}}
 		}
-		s, err := program.Open(t.Context(), program.SessionOptions{Flags: fettleFlags(), Log: slog.New(slog.DiscardHandler), SignIn: at})
+		s, err := program.Open(t.Context(), program.SessionOptions{Flags: fettleFlags(), Log: slog.New(slog.DiscardHandler), SignIn: at, Providers: providers.All{}})
 		require.NoError(t, err)
 		missing := s.ConnectServers(t.Context(), time.Minute)
 		require.NoError(t, s.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/providers"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -28,7 +29,7 @@ func toolNames(s program.Session) []string {
 // open opens a session as a command with these flags would.
 func open(t *testing.T, flags *program.Flags) (program.Session, error) {
 	t.Helper()
-	s, err := program.Open(t.Context(), program.SessionOptions{Flags: flags, Log: slog.New(slog.DiscardHandler)})
+	s, err := program.Open(t.Context(), program.SessionOptions{Flags: flags, Log: slog.New(slog.DiscardHandler), Providers: providers.All{}})
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 	}

@@ -15,7 +15,11 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
 )
 
 // chatting runs a session in a temporary project on a scripted model whose turns are
@@ -35,7 +39,7 @@ func chatting(t *testing.T, turns string, use func(ctx context.Context, c *chat,
 	require.NoError(t, os.WriteFile(filepath.Join(project, "f.txt"), []byte("one\ntwo\nthree\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(project, "f two.txt"), []byte("x\n"), 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(project, "sub"), 0o755))
-	p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Open: program.Open}
+	p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Open: program.Open, Providers: scripts{}}
 	g := &program.Flags{Cwd: project, Model: "script:" + script}
 	used := false
 	err := runInteractive(t.Context(), p, g, &conversation.Flags{}, func(ctx context.Context, c *chat, _ settings.Settings) error {
@@ -49,6 +53,38 @@ func chatting(t *testing.T, turns string, use func(ctx context.Context, c *chat,
 	require.NoError(t, err)
 	require.True(t, used)
 }
+
+// scripts provides scripted models only, and no MCP servers.
+type scripts struct{ program.Providers }
+
+func (scripts) Parameters(p config.Parameters) config.Parameters {
+	p.Conversation.Providers = func(config.Variables) model.Source {
+		played := map[string]model.Generator{}
+		return func(_ context.Context, name string) (model.Generator, error) {
+			if played[name] == nil {
+				turns, err := script.Load(strings.TrimPrefix(name, "script:"))
+				if err != nil {
+					return nil, err
+				}
+				played[name] = script.New(turns, script.Options{})
+			}
+			return played[name], nil
+		}
+	}
+	return p
+}
+
+func (scripts) Models(config.Variables) program.Models { return scripts{} }
+
+func (scripts) Resolve(name string) (model.Name, error) {
+	return model.ParseName(name, []string{script.Provider})
+}
+
+func (scripts) Defaults() []string { return nil }
+
+func (scripts) Secrets() []string { return nil }
+
+func (scripts) Servers(program.ServerOptions) func(config.MCPEnvironment) mcp.Dialer { return nil }
 
 // submit submits a line and returns the events by kind.
 func submit(ctx context.Context, c *chat, line string) (all []interactive.Event) {

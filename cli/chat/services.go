@@ -22,7 +22,6 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
-	"github.com/fettle-dev/fettle/core/standard"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -164,7 +163,7 @@ func (c chatServers) SignIn(ctx context.Context, server string) (string, error) 
 	defer cancel()
 	pages, done := make(chan string), make(chan error, 1)
 	go func() { // it ends with ctx at the latest, and is waited for
-		done <- standard.SignIn(ctx, c.config, server, standard.ServerOptions{Version: program.VersionOf().Version, OpenURL: func(ctx context.Context, url string) error {
+		done <- c.Providers.SignIn(ctx, c.config, server, program.ServerOptions{Version: program.VersionOf().Version, OpenURL: func(ctx context.Context, url string) error {
 			select {
 			case pages <- url:
 				return nil

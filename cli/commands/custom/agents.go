@@ -20,7 +20,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // agentListing is the JSON output for a subagent.
@@ -146,7 +145,7 @@ func agentsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 
 // withAgents calls use with the subagents, and reports problems in definitions.
 func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use func([]*subagent.Definition) error) error {
-	o := program.SessionOptions{Flags: g, Adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
+	o := program.SessionOptions{Flags: g, Adjust: func(to *config.Parameters) { *to = p.Providers.Parameters(*to) }}
 	return p.WithSession(ctx, o, func(s program.Session) error {
 		for _, notice := range program.AgentNotices(s.Config()) {
 			p.PrintError(errors.New(notice))

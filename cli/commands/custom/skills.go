@@ -18,7 +18,6 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/skills"
-	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // skillListing is the JSON output for a skill.
@@ -156,7 +155,7 @@ func completeSkills(p *program.Program, g *program.Flags) cobra.CompletionFunc {
 // withSkills calls use with the skills of the session, and reports problems in their
 // files.
 func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use func(*skills.SkillManager) error) error {
-	o := program.SessionOptions{Flags: g, Adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
+	o := program.SessionOptions{Flags: g, Adjust: func(to *config.Parameters) { *to = p.Providers.Parameters(*to) }}
 	return p.WithSession(ctx, o, func(s program.Session) error {
 		m, err := s.Config().Skills().Manager()
 		if err != nil {

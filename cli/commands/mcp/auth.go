@@ -11,7 +11,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/standard"
 )
 
 func mcpAuthCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -29,7 +28,7 @@ you can read that file.`,
 				if forget {
 					return signOut(ctx, p, c, name)
 				}
-				if err := standard.SignIn(ctx, c, name, standard.ServerOptions{Version: program.VersionOf().Version, OpenURL: p.OpenURL}); err != nil {
+				if err := p.Providers.SignIn(ctx, c, name, program.ServerOptions{Version: program.VersionOf().Version, OpenURL: p.OpenURL}); err != nil {
 					return signInFailure(ctx, err)
 				}
 				_, err := fmt.Fprintf(p.Out, "You are signed in to %s.\n", display.Line(name))
@@ -42,7 +41,7 @@ you can read that file.`,
 }
 
 func signOut(ctx context.Context, p *program.Program, c *config.Config, name string) error {
-	had, err := standard.SignOut(ctx, c, name)
+	had, err := p.Providers.SignOut(ctx, c, name)
 	if err != nil {
 		return signInFailure(ctx, err)
 	}

@@ -56,7 +56,7 @@ func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(progr
 
 // adjust sets the Parameters of a conversation.
 func (t *Setup) adjust(p *config.Parameters) {
-	t.Traffic.wire(p, t.Hide)
+	t.Traffic.wire(t.Providers, p, t.Hide)
 	t.Numbers.modelName = t.Traffic.DisplayName
 	p.Environment.Secrets = t.Hide.Values()
 	p.Session.ID = t.Flags.SessionID

@@ -12,7 +12,6 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/replay"
 	"github.com/fettle-dev/fettle/core/redact"
-	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // trafficFlags select a file to record model responses to, and a recording to replay
@@ -29,7 +28,7 @@ type traffic struct {
 	file     *os.File // recording file; nil: none
 	player   *replay.Player
 	recorder *replay.Recorder
-	Models   standard.ModelOptions // set once the variables are known
+	Models   program.Models // without keys until the variables are known
 }
 
 // open opens the files that the flags name.
@@ -50,10 +49,11 @@ func (f trafficFlags) open() (*traffic, error) {
 	return t, nil
 }
 
-// wire sets the traffic in the Parameters. hide receives the keys once they are
-// known.
-func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
-	*p = standard.Parameters(*p)
+// wire sets the traffic with all providers in the Parameters. hide receives the keys
+// once they are known.
+func (t *traffic) wire(all program.Providers, p *config.Parameters, hide *redact.Masker) {
+	*p = all.Parameters(*p)
+	t.Models = all.Models(func(string) (value string, ofProject bool) { return "", false })
 	p.Environment.SecretsFound = func(values ...string) {
 		hide.Add(values...)
 		if t.recorder != nil {
@@ -62,7 +62,7 @@ func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
 	}
 	providers := p.Conversation.Providers
 	p.Conversation.Providers = func(v config.Variables) model.Source {
-		t.Models = standard.ModelOptionsOf(v)
+		t.Models = all.Models(v)
 		hide.Add(t.Models.Secrets()...)
 		source := providers(v)
 		if t.player != nil {
@@ -70,7 +70,7 @@ func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
 		}
 		if t.file != nil {
 			t.recorder = replay.NewRecorder(t.file, hide.Values()...)
-			source = standard.Recording(source, t.recorder)
+			source = all.Recording(source, t.recorder)
 		}
 		return source
 	}

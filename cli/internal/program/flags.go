@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // ModelFlag is the flag that selects the model.
@@ -45,16 +44,17 @@ type Flags struct {
 }
 
 // modelForms lists the forms of a model name with its provider.
-func modelForms() string {
+func modelForms(providers []string) string {
 	forms := ""
-	for _, p := range standard.Providers() {
-		forms += p.Name + ":NAME|"
+	for _, name := range providers {
+		forms += name + ":NAME|"
 	}
 	return forms + "script:FILE"
 }
 
-// Register adds the flags to the root command as persistent flags.
-func (g *Flags) Register(root *cobra.Command) {
+// Register adds the flags to the root command as persistent flags. The help of --model
+// names the model providers.
+func (g *Flags) Register(root *cobra.Command, providers []string) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.Cwd, "cwd", "", "working `directory` of the tools (default: the current directory)")
 	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "additional `directories` that the tools may access")
@@ -69,7 +69,7 @@ func (g *Flags) Register(root *cobra.Command) {
 	mode := NewChoice(&g.ApprovalMode, spellings...)
 	g.ApprovalMode, mode.given = policy.ModeDefault.Flag(), &g.modeSet
 	f.Var(mode, "approval-mode", "tool calls that run without approval: "+strings.Join(names, "|"))
-	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: "+modelForms()+", or a NAME that implies its provider")
+	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: "+modelForms(providers)+", or a NAME that implies its provider")
 	f.Var(&nameList{names: &g.CoreTools, given: &g.CoreToolsSet}, "core-tools", "enable exactly these built-in `tools` instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` allowed without approval; for shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` to exclude; takes precedence over the other lists")

@@ -20,6 +20,9 @@ type Program struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Open     func(context.Context, SessionOptions) (Session, error)
+	// Providers are the models, remote agents and MCP clients. nil: none; then only
+	// commands without a session and sessions that use none of them work.
+	Providers Providers
 
 	Parsed  bool           // the command line was parsed
 	secrets *redact.Masker // of the session; nil: no session was opened
@@ -40,7 +43,7 @@ func (p *Program) Masked(text string) string {
 	hide := p.secrets
 	if hide == nil {
 		hide = &redact.Masker{}
-		hide.Add(secretsOf(os.Environ())...)
+		hide.Add(p.secretsOf(os.Environ())...)
 	}
 	return hide.Text(text)
 }

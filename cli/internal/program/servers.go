@@ -16,7 +16,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/standard"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -48,8 +47,8 @@ func (s *SignIn) show(ctx context.Context, url string) error {
 }
 
 // options returns the connection options.
-func (s *SignIn) options() standard.ServerOptions {
-	o := standard.ServerOptions{Version: VersionOf().Version}
+func (s *SignIn) options() ServerOptions {
+	o := ServerOptions{Version: VersionOf().Version}
 	if s != nil {
 		o.OpenURL, o.Interactive = s.show, true
 	}

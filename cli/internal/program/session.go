@@ -57,6 +57,8 @@ type SessionOptions struct {
 	Log    *slog.Logger   // set by WithSession
 	Hide   *redact.Masker // masks secrets in logs and errors; nil: those of the environment
 	SignIn *SignIn        // signs in to servers; nil: no user
+	// Providers connects to the servers. Set by WithSession; nil: to none.
+	Providers Providers
 	// Adjust changes the Parameters last; nil: none.
 	Adjust func(*config.Parameters)
 }
@@ -66,14 +68,14 @@ func (p *Program) WithSession(ctx context.Context, o SessionOptions, use func(Se
 	if o.Hide == nil {
 		o.Hide = &redact.Masker{}
 	}
-	o.Hide.Add(secretsOf(os.Environ())...)
+	o.Hide.Add(p.secretsOf(os.Environ())...)
 	p.secrets = o.Hide
 	log, closeLog, err := p.openLog(o.Flags, o.Hide)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
-	o.Log = log
+	o.Log, o.Providers = log, p.Providers
 	adjust := o.Adjust
 	o.Adjust = func(p *config.Parameters) {
 		p.Environment.SecretsFound = o.Hide.Add

@@ -12,7 +12,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
-	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // settings returns the settings that flags set, by key. Their paths are relative to
@@ -68,7 +67,10 @@ func useSettings(s SessionOptions, p *config.Parameters) {
 	if g.extensionsOn {
 		p.Extensions.Only = append([]string{}, g.extensions...) // an empty list selects none
 	}
-	p.MCP = config.MCP{Later: true, Dial: standard.Servers(s.SignIn.options())}
+	p.MCP = config.MCP{Later: true}
+	if s.Providers != nil {
+		p.MCP.Dial = s.Providers.Servers(s.SignIn.options())
+	}
 	p.Tools.WebFetch = webfetch.Options{UserAgent: "fettle/" + VersionOf().Version, Proxy: http.ProxyFromEnvironment}
 }
 

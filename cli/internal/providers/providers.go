@@ -1,0 +1,52 @@
+// Package providers implements [program.Providers] with all model providers of the
+// program. Only package cli imports it.
+package providers
+
+import (
+	"context"
+
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/replay"
+	"github.com/fettle-dev/fettle/core/standard"
+)
+
+// All implements [program.Providers] with core/standard.
+type All struct{}
+
+// Names returns the prefixes of model names.
+func (All) Names() []string {
+	var names []string
+	for _, p := range standard.Providers() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Models returns the models for the variables of a session.
+func (All) Models(v config.Variables) program.Models { return standard.ModelOptionsOf(v) }
+
+// Parameters is [standard.Parameters].
+func (All) Parameters(p config.Parameters) config.Parameters { return standard.Parameters(p) }
+
+// Recording is [standard.Recording].
+func (All) Recording(source model.Source, r *replay.Recorder) model.Source {
+	return standard.Recording(source, r)
+}
+
+// Servers is [standard.Servers].
+func (All) Servers(o program.ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
+	return standard.Servers(standard.ServerOptions(o))
+}
+
+// SignIn is [standard.SignIn].
+func (All) SignIn(ctx context.Context, c *config.Config, server string, o program.ServerOptions) error {
+	return standard.SignIn(ctx, c, server, standard.ServerOptions(o))
+}
+
+// SignOut is [standard.SignOut].
+func (All) SignOut(ctx context.Context, c *config.Config, server string) (bool, error) {
+	return standard.SignOut(ctx, c, server)
+}
