@@ -160,11 +160,15 @@ func (c *Config) selection() toollist.Selection {
 func (t *Tools) external() bool { return t.DiscoveryCommand != "" || t.CallCommand != "" }
 
 // discoverTools returns a function that runs the discovery command.
-func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
+func (c *Config) discoverTools(sh *shared, v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
+		var runner discovered.Runner = v.Processes
+		if c.params().Tools.DiscoverySandbox {
+			runner = confinedRunner{sh.programs}
+		}
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
 			DiscoveryCommand: c.params().Tools.DiscoveryCommand, CallCommand: c.params().Tools.CallCommand,
-			Dir: v.Workspace.Target(), Runner: v.Processes,
+			Dir: v.Workspace.Target(), Runner: runner,
 		})
 		c.noteDiscovery(dropped...)
 		return found, err

@@ -65,6 +65,7 @@ func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 	if !p.Tools.external() {
 		p.Tools.DiscoveryCommand, p.Tools.CallCommand = s.Tools.DiscoveryCommand, s.Tools.CallCommand
 	}
+	p.Tools.DiscoverySandbox = p.Tools.DiscoverySandbox || s.Tools.DiscoverySandbox
 	p.fillCommands(u, r)
 	p.fillCheckpoints(s.General.Checkpointing)
 	p.Tools.WebFetch.AllowPrivate = p.Tools.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
@@ -169,7 +170,7 @@ func (p *Parameters) fillCommands(u *apply.Validated, r *settings.Result) {
 	s, security, c := u.Tools, u.Security, &p.Tools.Shell
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
-	if c.Confinement.Kind == process.Unconfined {
+	if c.networked = u.Networked; c.Confinement.Kind == process.Unconfined {
 		c.Confinement, c.byDefault, c.unsupported = u.Confinement, u.ByDefault, s.Sandbox.Kind() == settings.SandboxAuto && u.Confinement.Kind == process.Unconfined
 	}
 	c.autoNotice = u.AutoNotice

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,8 +50,12 @@ type MCPEnvironment struct {
 	// TokenFile is the file for the tokens of signed-in users; "": none, because
 	// there is no home directory.
 	TokenFile string
-	Now       func() time.Time
-	Logger    *slog.Logger
+	// StartConfined starts the process of a server with Sandbox, as
+	// [process.Service.StartConfined] does; ended is called once the process has
+	// ended.
+	StartConfined func(ctx context.Context, cmd *exec.Cmd) (ended func(), err error)
+	Now           func() time.Time
+	Logger        *slog.Logger
 }
 
 // tokenFile is the name of the token file in the user's directory.
@@ -107,7 +112,7 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 	}
 	p := c.params()
 	return mcp.NewManager(mcp.Options{
-		Dialer:  p.MCP.Dial(c.mcpEnvironment(target)),
+		Dialer:  p.MCP.Dial(c.mcpEnvironment(sh)),
 		Servers: servers,
 		Elicit:  elicit.Elicitor{Bus: c.bus}.Ask,
 		Roots:   func() []string { return sh.workspace.Directories() },
@@ -117,9 +122,9 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 }
 
 // mcpEnvironment returns the environment for connections.
-func (c *Config) mcpEnvironment(target string) MCPEnvironment {
+func (c *Config) mcpEnvironment(sh *shared) MCPEnvironment {
 	p := c.params()
-	env := MCPEnvironment{Dir: target, Now: p.Environment.Now, Logger: p.Environment.Logger}
+	env := MCPEnvironment{Dir: sh.workspace.Target(), StartConfined: c.startServer(sh), Now: p.Environment.Now, Logger: p.Environment.Logger}
 	if dir, err := c.userDir(); err == nil {
 		env.TokenFile = filepath.Join(dir, tokenFile)
 	}
@@ -139,7 +144,7 @@ func (x MCPServices) Server(name string) (mcp.ServerSpec, MCPEnvironment, error)
 	target := sh.workspace.Target()
 	for _, s := range c.mcpServers(target) {
 		if s.Name == name {
-			return s.ServerSpec, c.mcpEnvironment(target), nil
+			return s.ServerSpec, c.mcpEnvironment(sh), nil
 		}
 	}
 	return mcp.ServerSpec{}, MCPEnvironment{}, fault.New(fault.InvalidConfig, "config.mcp", fmt.Sprintf("Unknown MCP server %q.", name),
@@ -197,9 +202,16 @@ func (c *Config) startServers(ctx context.Context, sh *shared) {
 
 // afterServer reports, after a call that may have changed files unobserved, which
 // of the files that the conversation has read have changed.
-func (s *session) afterServer(sh *shared) scheduler.After {
+func (c *Config) afterServer(s *session, sh *shared) scheduler.After {
 	return func(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
-		if d.Spec.Origin.Group != tools.GroupMCP || !d.Spec.Mutates() {
+		if d.Spec.Origin.Group != tools.GroupMCP {
+			return r, nil
+		}
+		if removed, err := sh.names.Remove(); len(removed) > 0 {
+			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Removed Protected Paths (which confined programs may not create): " + listed(removed)})
+			c.logRemoved(removed, err)
+		}
+		if !d.Spec.Mutates() {
 			return r, nil
 		}
 		changed, gone := s.state.Touched(context.WithoutCancel(ctx), sh.workspace.Resolve)

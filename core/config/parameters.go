@@ -164,9 +164,12 @@ type Tools struct {
 	Bind func(Services) ([]tools.DeclarativeTool, error)
 	// DiscoveryCommand and CallCommand are the user's own programs: the first
 	// prints the declarations of tools at Initialize, the second, which is
-	// required with it, runs one. They run in the target directory, without
-	// confinement. Both "": those of the settings, else none.
+	// required with it, runs one. They run in the target directory. Both "": those
+	// of the settings, else none.
 	DiscoveryCommand, CallCommand string
+	// DiscoverySandbox confines both, as servers are that have
+	// [mcp.ServerSpec].Sandbox. The settings can set it too.
+	DiscoverySandbox bool
 	// Discover finds further tools, at Initialize.
 	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 	// DeferSchemasAbove is the total size in bytes of the declarations of MCP and

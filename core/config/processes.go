@@ -7,17 +7,21 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/sandbox"
+	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
@@ -46,6 +50,7 @@ type Commands struct {
 	byDefault   bool   // no setting requests the Confinement
 	autoNotice  string // of [apply.Validated]
 	unsupported bool   // the settings request to confine single commands, which this machine does not support
+	networked   bool   // a setting allows confined commands the network explicitly
 }
 
 // confines reports whether every command is confined.
@@ -90,18 +95,99 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: p.Environment.Layout.CommandMarker,
 		Total:  p.Tools.Shell.Total, Idle: p.Tools.Shell.Idle, Environ: p.Tools.Shell.environ(), IsKey: settings.IsProviderKey,
-		Confinement: p.Tools.Shell.Confinement, NoBackground: p.Session.NoSession,
+		Confinement: p.Tools.Shell.Confinement, Names: &sh.names, NoBackground: p.Session.NoSession,
 	}
-	if o.Confinement.Kind != process.Unconfined {
-		o.Confinement.Writable = slices.Concat(sh.workspace.Directories(), o.Confinement.Writable)
-	}
-	if o.Confinement.Kind == process.Namespaces {
-		p.enclose(&o.Confinement, sh)
-	}
+	p.confineTo(&o.Confinement, sh)
 	if sh.tmp != "" {
 		o.SaveDir = filepath.Join(sh.tmp, outputDir)
 	}
 	return o
+}
+
+// confineTo adds the session's directories to a confinement.
+func (p *Parameters) confineTo(c *process.Confinement, sh *shared) {
+	if c.Kind != process.Unconfined {
+		c.Writable = slices.Concat(sh.workspace.Directories(), c.Writable)
+	}
+	if c.Kind == process.Namespaces {
+		p.enclose(c, sh)
+	}
+}
+
+// programOptions returns the options for programs that run confined if their entry
+// says sandbox, whatever confines commands.
+func (c *Config) programOptions(sh *shared) process.Options {
+	p := c.params()
+	o := p.processOptions(sh)
+	given := p.Tools.Shell.Confinement
+	given.NoTCP = !p.Tools.Shell.networked
+	if o.Confinement = given.Strongest(); o.Confinement.Kind == process.Unconfined {
+		o.Confinement.Kind = process.Namespaces // which then starts nothing, and reports why
+	}
+	if dir, err := c.userDir(); err == nil {
+		o.Confinement.Readable = append(slices.Clip(o.Confinement.Readable), filepath.Join(dir, extensionsDir))
+	}
+	p.confineTo(&o.Confinement, sh)
+	o.NoBackground = false
+	return o
+}
+
+// startServer starts the program of an MCP server confined. ended is called when
+// it has ended.
+func (c *Config) startServer(sh *shared) func(ctx context.Context, cmd *exec.Cmd) (ended func(), err error) {
+	return func(ctx context.Context, cmd *exec.Cmd) (func(), error) {
+		ended, err := sh.programs().StartConfined(ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			removed, err := ended()
+			c.logRemoved(removed, err)
+		}, nil
+	}
+}
+
+// logRemoved logs the protected paths that a confined program has created.
+func (c *Config) logRemoved(removed []string, err error) {
+	if len(removed) > 0 || err != nil {
+		c.params().Environment.Logger.Warn("a confined program has created protected paths, which were moved away", "paths", removed, "error", err)
+	}
+}
+
+// confinedRunner runs programs confined.
+type confinedRunner struct{ programs func() *process.Service }
+
+// Program implements [discovered.Runner].
+func (r confinedRunner) Program(ctx context.Context, p process.Program) (process.Output, error) {
+	p.Confine = process.ConfineWrite
+	return r.programs().Program(ctx, p)
+}
+
+// keepsChanged lets an approved change create protected paths while confined
+// programs run.
+func (s *shared) keepsChanged(next scheduler.Executing) scheduler.Executing {
+	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
+		kept := func() {}
+		if p.Spec.Origin.Group == tools.GroupBuiltIn && p.Spec.Kind != tools.KindExecute && p.Spec.Mutates() {
+			var created []string
+			for _, l := range inv.Locations() {
+				created = append(created, paths.ResolveExisting(l.Path))
+			}
+			kept = s.names.Keep(created...)
+		}
+		ended, err := next(ctx, p, inv)
+		if err != nil {
+			kept()
+			return nil, err
+		}
+		return func(ctx context.Context) []string {
+			kept()
+			if ended == nil {
+				return nil
+			}
+			return ended(ctx)
+		}, nil
+	}
 }
 
 // enclose adds the session's paths for confined commands, except for those that the

@@ -136,13 +136,13 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		RealPath: rules.RealPath,
 		Check:    sh.rules.Checks.Check,
 		Before:   append(slices.Clip(c.params().Calls.Before), s.hooks.BeforeTool),
-		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().Calls.After, []scheduler.After{s.hooks.AfterTool}),
+		After:    slices.Concat([]scheduler.After{c.afterServer(s, sh)}, c.params().Calls.After, []scheduler.After{s.hooks.AfterTool}),
 		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
 			ctx, r := s.state.Begin(ctx)
 			return ctx, r
 		},
 		Asked:     s.hooks.Asked,
-		Executing: sh.checkpoints.Before(c.bus, c.subagent),
+		Executing: sh.keepsChanged(sh.checkpoints.Before(c.bus, c.subagent)),
 		Observe:   slices.Concat(c.params().Calls.Observe, []scheduler.Observe{s.observeForeign}),
 		ID:        c.schedulerID(),
 		Now:       c.params().Environment.Now,
@@ -167,7 +167,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	v := c.lentTo(sh, s)
 	discover := c.params().Tools.Discover
 	if c.params().Tools.external() {
-		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
+		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(sh, v)}, discover...)
 	}
 	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Environment.Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
 		return slices.Concat(c.hidden(), s.catalog.Hidden(), sh.hiddenResources())

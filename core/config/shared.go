@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/agent/keeper"
@@ -22,6 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/transaction"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
@@ -44,6 +46,8 @@ type shared struct {
 	web          fetcher
 	search       io.Closer // created from the settings; may be nil
 	processes    processes
+	names        process.Names           // protected paths that confined processes create
+	programs     func() *process.Service // runs confined programs; opened on first use
 	agents       agentset.Set
 	hooks        *sessionhooks.Set
 	skills       *skills.SkillManager
@@ -91,6 +95,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	sh := &shared{workspace: ws, tmp: tmp, committer: committer, transactions: transactions, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.o = &c.params().Tools.WebFetch
 	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
+	sh.programs = sync.OnceValue(func() *process.Service { return sh.processes.open(c.programOptions(sh)) })
 	sh.checkpoints = c.openCheckpoints(sh)
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil

@@ -69,6 +69,7 @@ type Hook struct {
 	Description string            // for display
 	Timeout     time.Duration     // 0 or less: DefaultTimeout
 	Env         map[string]string // additional variables of the command's environment
+	Sandbox     bool              // the command is confined, and does not run where it cannot be
 
 	Source    Source // "": runtime
 	Path      string // of the defining file; "" without a file

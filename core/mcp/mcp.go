@@ -34,6 +34,9 @@ type ServerSpec struct {
 	Args []string          // of Command
 	Env  map[string]string // additional variables of Command's process, see [Dialer]
 	Dir  string            // absolute working directory of Command; "": the session's
+	// Sandbox confines Command's process, as commands are in the sandbox. Where it
+	// cannot be confined, it is not started.
+	Sandbox bool
 
 	Transport Transport         // the transport for URL; "": streamable HTTP, then SSE if the server does not support that
 	Headers   map[string]string // of requests to URL

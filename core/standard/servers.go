@@ -27,7 +27,7 @@ func Servers(o ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
 	return func(env config.MCPEnvironment) mcp.Dialer {
 		return client.New(client.Options{
 			Name: "fettle", Version: o.Version, Dir: env.Dir, Logger: env.Logger,
-			Auth: o.tokens(env).Auth(o.Interactive),
+			Auth: o.tokens(env).Auth(o.Interactive), StartConfined: env.StartConfined,
 		})
 	}
 }

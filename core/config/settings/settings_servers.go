@@ -36,6 +36,10 @@ type MCPServer struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	// The address of a WebSocket server, which is not supported and reported.
 	TCP string `json:"tcp,omitempty"`
+	// Whether its program is confined, as commands are in the sandbox. It then
+	// receives no key of a model provider, and is not started where it cannot be
+	// confined. true of any layer, or of an extension, applies.
+	Sandbox bool `json:"sandbox,omitempty"`
 	// Timeout of a request, and of connecting, in milliseconds. 0: 600,000 for a
 	// request, 30,000 for connecting.
 	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
@@ -101,6 +105,9 @@ type Hook struct {
 	Description string `json:"description,omitempty"`
 	// Timeout in milliseconds. 0: 60,000.
 	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
+	// Whether it is confined, as commands are in the sandbox. It then receives no
+	// key of a model provider, and does not run where it cannot be confined.
+	Sandbox bool `json:"sandbox,omitempty"`
 	// Additional environment variables for it.
 	Env map[string]string `json:"env,omitempty"`
 }

@@ -29,6 +29,10 @@ type Tools struct {
 	// The command that runs such a tool: it receives the name as its argument and
 	// the parameters as JSON on stdin.
 	CallCommand string `json:"callCommand" set:"project=trusted,outside"`
+	// Whether both commands are confined, as commands are in the sandbox. They
+	// then receive no key of a model provider, and do not run where they cannot be
+	// confined.
+	DiscoverySandbox bool `json:"discoverySandbox" set:"project=true,always"`
 	// Whether searches may use ripgrep.
 	UseRipgrep bool `json:"useRipgrep" set:"project=trusted,unused,default=true"`
 	// Maximum number of characters of a tool's output for the model. 0 or less:
@@ -118,6 +122,10 @@ func (s Sandbox) Kind() SandboxKind {
 
 // Confines reports whether every command is confined.
 func (s Sandbox) Confines() bool { return s.Kind() != SandboxNone && s.Kind() != SandboxAuto }
+
+// LandlockAlone is the notice about programs with sandbox where namespaces do not
+// work.
+const LandlockAlone = "Namespaces do not work here, so programs with sandbox are confined by landlock alone: they can write protected paths and read all your files."
 
 // sandboxNone is the command that confines nothing.
 const sandboxNone = "none"

@@ -19,6 +19,14 @@ const (
 
 // result returns the result of a call whose program has run.
 func (t *tool) result(out process.Output) tools.Result {
+	r := t.outcome(out)
+	if len(out.Removed) > 0 {
+		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemoved Protected Paths (which confined programs may not create): " + strings.Join(out.Removed, ", ")})
+	}
+	return r
+}
+
+func (t *tool) outcome(out process.Output) tools.Result {
 	e := t.failure(out)
 	if e == nil {
 		text := shown(out.Stdout, maxResult)

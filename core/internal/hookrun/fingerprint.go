@@ -39,7 +39,8 @@ func FingerprintOf(h *hooks.Hook, p Project) (hooks.Fingerprint, error) {
 		Name       string
 		Timeout    int64
 		Env        map[string]string
-	}{h.Event, strings.TrimSpace(h.Matcher), h.Sequential, h.Command, h.Name, int64(limit(h)), h.Env})
+		Sandbox    bool `json:",omitempty"` // so that the sums of other hooks stay
+	}{h.Event, strings.TrimSpace(h.Matcher), h.Sequential, h.Command, h.Name, int64(limit(h)), h.Env, h.Sandbox})
 	if err != nil {
 		return hooks.Fingerprint{}, err
 	}

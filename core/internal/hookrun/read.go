@@ -181,7 +181,7 @@ func (r *reader) hook(n position.Node) (hooks.Hook, bool) {
 		r.tell(n.Line, "A hook is %s, and not a table; it is ignored.", kind(n))
 		return hooks.Hook{}, false
 	}
-	r.unknown(t, []string{"type", "command", "name", "description", "timeout", "env"})
+	r.unknown(t, []string{"type", "command", "name", "description", "timeout", "env", "sandbox"})
 	h := hooks.Hook{Source: r.Source, Path: r.Path, Line: n.Line, Extension: r.Extension}
 	kind, ok := r.text(t, "type")
 	if !ok {
@@ -210,6 +210,9 @@ func (r *reader) hook(n position.Node) (hooks.Hook, bool) {
 	}
 	h.Description, _ = r.text(t, "description")
 	h.Timeout = r.timeout(t)
+	if h.Sandbox, ok = r.sandbox(t); !ok {
+		return hooks.Hook{}, r.drop(n)
+	}
 	if h.Env = r.env(t); len(used) > 0 {
 		if h.Env == nil {
 			h.Env = map[string]string{}
@@ -248,6 +251,18 @@ func (r *reader) truth(t *position.Table, key string) (value, ok bool) {
 	}
 	if value, ok = m.Value.(bool); !ok {
 		r.tell(m.Node.Line, "%s is %s, and must be true or false; it counts as false.", key, kind(m.Node))
+	}
+	return value, ok
+}
+
+// sandbox reads whether the hook is confined; false for a value of another type.
+func (r *reader) sandbox(t *position.Table) (value, ok bool) {
+	m := t.Find("sandbox")
+	if m == nil {
+		return false, true
+	}
+	if value, ok = m.Value.(bool); !ok {
+		r.tell(m.Node.Line, "sandbox is %s, and must be true or false.", kind(m.Node))
 	}
 	return value, ok
 }

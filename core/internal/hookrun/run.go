@@ -15,6 +15,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +35,8 @@ type Command struct {
 	Env   []string      // NAME=VALUE, in addition to the environment of commands
 	Limit time.Duration // the process and its children are killed after this time
 	// Source of the hook: an extension's hook does not receive the user's environment.
-	Source hooks.Source
+	Source  hooks.Source
+	Sandbox bool // as in the hook
 }
 
 // Outcome is the result of a process.
@@ -45,6 +47,7 @@ type Outcome struct {
 	Stdout, Stderr []byte // at most MaxOutput each
 	Dropped        int64  // further bytes that were dropped
 	Duration       time.Duration
+	Removed        []string // protected paths that a confined command created, and that were moved away
 }
 
 // Options configure a [Runner].
@@ -255,7 +258,7 @@ func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
 		ran.warn("Its input could not be encoded: %s", oneLine(err.Error()))
 		return
 	}
-	c := Command{Line: h.Command, Stdin: stdin, Limit: limit(h), Source: h.Source}
+	c := Command{Line: h.Command, Stdin: stdin, Limit: limit(h), Source: h.Source, Sandbox: h.Sandbox}
 	if r.o.Env != nil {
 		c.Env = slices.Clip(r.o.Env(in))
 	}
@@ -271,6 +274,9 @@ func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
 		ran.Exit = -1
 		ran.warn("It could not be run: %s", oneLine(text))
 		return
+	}
+	if len(out.Removed) > 0 {
+		ran.warn("It is confined, so protected paths that it created were moved away: %s", oneLine(strings.Join(out.Removed, ", ")))
 	}
 	ran.understand(in.Event, out)
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"os"
 	"time"
 
@@ -41,6 +42,10 @@ type Options struct {
 	// Dir is the working directory of programs whose spec names none. "": that of
 	// this process.
 	Dir string
+	// StartConfined starts the process of a server with Sandbox confined, instead
+	// of cmd.Start; ended is called once the process has ended. nil: such a server
+	// is not started.
+	StartConfined func(ctx context.Context, cmd *exec.Cmd) (ended func(), err error)
 	// Proxy returns the proxy for a request, or nil for none. nil: the proxy
 	// settings of this process's environment.
 	Proxy func(*http.Request) (*url.URL, error)

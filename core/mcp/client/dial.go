@@ -49,7 +49,7 @@ func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, 
 		s, _, err := d.open(c, spec, h, v, "", func(t *tap) (peer, error) { return orNil(d.startLocal(c.ctx, spec, t, v)) })
 		return s, err
 	case spec.Command != "":
-		start := func(t *tap) (peer, error) { return orNil(d.startProgram(spec, t, v)) }
+		start := func(t *tap) (peer, error) { return orNil(d.startProgram(c.ctx, spec, t, v)) }
 		s, discover, err := d.open(c, spec, h, v, "", start)
 		if discover && c.ctx.Err() == nil {
 			s, _, err = d.open(c, spec, h, v, oldProtocol, start)

@@ -18,9 +18,9 @@ type group struct{ pid int }
 // launch starts a program as the leader of a session, and so of a process group,
 // of its own: it has no terminal to prompt on, and keyboard signals for fettle do
 // not reach it.
-func launch(cmd *exec.Cmd) (group, error) {
+func launch(cmd *exec.Cmd, start func(*exec.Cmd) error) (group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		return group{}, err
 	}
 	return group{cmd.Process.Pid}, nil

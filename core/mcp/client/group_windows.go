@@ -14,7 +14,7 @@ import (
 // compiled but untested.
 type group struct{ job windows.Handle }
 
-func launch(cmd *exec.Cmd) (group, error) {
+func launch(cmd *exec.Cmd, start func(*exec.Cmd) error) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return group{}, err
@@ -25,7 +25,7 @@ func launch(cmd *exec.Cmd) (group, error) {
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))) //nolint:gosec // the call takes it so
 	if err == nil {
-		err = cmd.Start()
+		err = start(cmd)
 	}
 	if err != nil {
 		_ = windows.CloseHandle(job)

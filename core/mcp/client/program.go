@@ -28,6 +28,7 @@ type program struct {
 	group  group
 	conn   *lineConn
 	errors *tail
+	ended  func() // called once it has ended; nil: nobody
 
 	stdout, stderr *os.File
 	exited         chan struct{} // closed when the process has been waited for
@@ -36,7 +37,7 @@ type program struct {
 }
 
 // startProgram starts a server's process. The caller must call end.
-func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*program, error) {
+func (d *Dialer) startProgram(ctx context.Context, spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*program, error) {
 	dir := cmp.Or(spec.Dir, d.o.Dir, ".")
 	if !filepath.IsAbs(dir) {
 		absolute, err := filepath.Abs(dir)
@@ -61,13 +62,30 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*progra
 		return nil, unavailable(spec.Name, v, what, remedy, nil, err)
 	}
 	p := &program{name: spec.Name, grace: d.o.Grace, mask: v, errors: &tail{mask: v}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
-	if err := p.start(d, path, dir, environment, spec.Args, t); err != nil {
+	start := func(cmd *exec.Cmd) error { return cmd.Start() }
+	if spec.Sandbox {
+		start = func(cmd *exec.Cmd) error { return p.startConfined(ctx, d, cmd) }
+	}
+	switch err := p.start(d, path, dir, environment, spec.Args, t, start); {
+	case fault.CodeOf(err) == fault.InvalidConfig:
+		f := fault.As(err)
+		return nil, fault.Wrap(f.Code, "mcp.connect", v.Hide("The MCP server "+quoted(spec.Name)+" is not available. "+f.Message), f.Remedy, quiet(err, v))
+	case err != nil:
 		return nil, unavailable(spec.Name, v, "Its program "+spec.Command+" cannot be started.", "Check that the program is complete and built for this machine.", nil, err)
 	}
 	return p, nil
 }
 
-func (p *program) start(d *Dialer, path, dir string, environment, args []string, t *tap) (err error) {
+// startConfined starts the process of a server with Sandbox.
+func (p *program) startConfined(ctx context.Context, d *Dialer, cmd *exec.Cmd) (err error) {
+	if d.o.StartConfined == nil {
+		return fault.New(fault.InvalidConfig, "mcp.dial", "Its program is not started, because this program cannot confine it.", "Remove sandbox from its settings to run it unconfined.")
+	}
+	p.ended, err = d.o.StartConfined(ctx, cmd)
+	return err
+}
+
+func (p *program) start(d *Dialer, path, dir string, environment, args []string, t *tap, start func(*exec.Cmd) error) (err error) {
 	p.cmd = &exec.Cmd{Path: path, Args: append([]string{path}, args...), Env: environment, Dir: dir}
 	var files []*os.File
 	pipe := func() (r, w *os.File) {
@@ -83,7 +101,7 @@ func (p *program) start(d *Dialer, path, dir string, environment, args []string,
 	stderr, childErr := pipe()
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, childErr
-		p.group, err = launch(p.cmd)
+		p.group, err = launch(p.cmd, start)
 	}
 	if err != nil {
 		for _, f := range files {
@@ -152,6 +170,9 @@ func (p *program) end() {
 		p.group.kill()
 	}
 	p.group.release()
+	if p.ended != nil {
+		p.ended()
+	}
 	if !p.wait(p.drained) { // by a process that has left the group
 		_ = p.stderr.Close()
 		<-p.drained

@@ -13,7 +13,8 @@ import (
 )
 
 // Confinement restricts what commands may do to the machine. The zero value restricts nothing.
-// Programs that run without a shell are not confined.
+// It also applies to the programs that request it: see [Program].Confine and
+// [Service.StartConfined].
 //
 // Confined commands get their own temporary directory below [os.TempDir], which TMPDIR, TMP and
 // TEMP name. It exists until the Service is closed. The directories of a process that was killed
@@ -153,6 +154,18 @@ func unsupported(message, remedy string) error {
 	return fault.New(fault.InvalidConfig, confining, message, remedy)
 }
 
+// Strongest returns c with the strongest kind that needs no container and that this system
+// supports: Namespaces, Landlock or, if it supports neither, Unconfined.
+func (c Confinement) Strongest() Confinement {
+	for _, c.Kind = range []ConfinementKind{Namespaces, Landlock} {
+		if c.supported() == nil && c.dirs() == nil {
+			return c
+		}
+	}
+	c.Kind = Unconfined
+	return c
+}
+
 // dirs returns an error if a writable directory is invalid.
 func (c Confinement) dirs() error {
 	if c.Kind == Unconfined {
@@ -187,11 +200,11 @@ func (s *Service) starter(ctx context.Context, how Confine) starter {
 	c := &s.o.Confinement
 	switch {
 	case c.Kind == Unconfined && !c.NoTCP:
-		return unconfined{}
+		return &keeping{names: s.spaces.names}
 	case c.Kind == Container:
 		return &container{s: s}
 	case c.PerCommand && (how == ConfineDefault || how == ConfineNone):
-		return &sharing{s: s}
+		return &sharing{keeping{names: s.spaces.names}, s}
 	case c.Kind == Namespaces:
 		return &enclosed{s: s, ctx: ctx, read: how == ConfineRead}
 	}
@@ -211,11 +224,31 @@ func confinementOf(by starter) ConfinementKind {
 	return Unconfined
 }
 
-// sharing starts an unconfined command that uses the temporary directory of confined ones.
-type sharing struct {
+// keeping starts an unconfined command, and keeps the protected paths that appear while it runs.
+type keeping struct {
 	unconfined
-	s     *Service
+	names *Names
 	adopt func()
+}
+
+func (t *keeping) begin(cmd *exec.Cmd) error {
+	t.adopt = t.names.pause()
+	if err := cmd.Start(); err != nil {
+		t.adopt()
+		return err
+	}
+	return nil
+}
+
+func (t *keeping) removed() ([]string, error) {
+	t.adopt()
+	return nil, nil
+}
+
+// sharing also lets the command use the temporary directory of confined ones.
+type sharing struct {
+	keeping
+	s *Service
 }
 
 func (t *sharing) begin(cmd *exec.Cmd) error {
@@ -224,15 +257,5 @@ func (t *sharing) begin(cmd *exec.Cmd) error {
 		return err
 	}
 	cmd.Env = append(cmd.Env, temporary(dir)...)
-	t.adopt = t.s.spaces.pause()
-	if err := cmd.Start(); err != nil {
-		t.adopt()
-		return err
-	}
-	return nil
-}
-
-func (t *sharing) removed() ([]string, error) {
-	t.adopt()
-	return nil, nil
+	return t.keeping.begin(cmd)
 }

@@ -16,42 +16,23 @@ import (
 	"github.com/fettle-dev/fettle/core/services/sandbox"
 )
 
-// spaces are the namespaces of a Service. The zero value has none yet. It is safe for concurrent
-// use.
+// spaces are the namespaces of a Service. It is safe for concurrent use.
 type spaces struct {
+	names *Names
+
 	mu      sync.Mutex
-	session *sandbox.Session
-	tree    *sandbox.Tree // of the writable directories; nil if no path is protected
+	session *sandbox.Session // nil before the first command
 }
 
-// get returns the namespaces for a confinement. temp is the temporary directory.
+// get returns the namespaces for a confinement, and the tree of protected paths, nil if no path is
+// protected. temp is the temporary directory.
 func (s *spaces) get(c *Confinement, temp string) (*sandbox.Session, *sandbox.Tree) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == nil {
 		s.session = sandbox.New(sandbox.Options{Home: c.Home, Network: !c.NoTCP})
-		if c.IsProtected != nil {
-			s.tree = sandbox.NewTree(c.IsProtected, s.session.Busy, func() (string, error) {
-				dir := temp + "-removed"
-				if c.Cache != "" {
-					dir = filepath.Join(c.Cache, "removed")
-				}
-				return dir, os.MkdirAll(dir, 0o700)
-			})
-		}
 	}
-	return s.session, s.tree
-}
-
-// pause prepares the protected paths for an unconfined command; adopt is called after it.
-func (s *spaces) pause() (adopt func()) {
-	s.mu.Lock()
-	tree := s.tree
-	s.mu.Unlock()
-	if tree == nil {
-		return func() {}
-	}
-	return tree.Pause()
+	return s.session, s.names.join(s.session, c, temp)
 }
 
 // end ends every process in the namespaces.
@@ -60,9 +41,7 @@ func (s *spaces) end() {
 	defer s.mu.Unlock()
 	if s.session != nil {
 		s.session.Close()
-	}
-	if s.tree != nil {
-		s.tree.Close()
+		s.names.leave(s.session)
 	}
 }
 
@@ -138,7 +117,7 @@ func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err er
 	if r.Writable, err = e.s.scratch.writable(c.Writable); err != nil {
 		return r, err
 	}
-	r.ReadOnly, r.Readable = e.read, slices.Concat(c.Readable, c.Writable)
+	r.ReadOnly, r.Readable = e.read, append(slices.Concat(c.Readable, c.Writable), cmd.Path)
 	if r.Protected, err = e.paths(c.Protected, "protected", realParent); err != nil {
 		return r, err
 	}

@@ -27,11 +27,14 @@ type Options struct {
 	// Environ returns the environment that commands inherit. nil: os.Environ.
 	Environ func() []string
 	// IsKey reports whether a variable contains the API key of a model provider. Commands receive
-	// no such variable, and no other variable with its value; programs do. nil: no variable does.
+	// no such variable, and no other variable with its value; unconfined programs do. nil: no variable does.
 	IsKey func(name string) bool
 
-	// Confinement applies to every command.
+	// Confinement applies to every command, and to the programs that request it.
 	Confinement Confinement
+	// Names finds the protected paths that confined processes create. nil: one of this Service's
+	// own.
+	Names *Names
 
 	// HeadBytes and TailBytes are the numbers of bytes kept of the beginning and the end of a
 	// command's output. Zero: 8,000 and 32,000.
@@ -84,6 +87,9 @@ func (o Options) withDefaults() Options {
 	o.Idle = cmp.Or(o.Idle, 5*time.Minute)
 	o.Grace = cmp.Or(o.Grace, time.Second)
 	o.Quiet = cmp.Or(o.Quiet, 100*time.Millisecond)
+	if o.Names == nil {
+		o.Names = new(Names)
+	}
 	o.UnreadBytes = cmp.Or(o.UnreadBytes, 256<<10)
 	o.MaxBackground = cmp.Or(o.MaxBackground, 64)
 	return o
@@ -121,8 +127,9 @@ type Service struct {
 func New(o Options) *Service {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
+	o = o.withDefaults()
 	return &Service{
-		o: o.withDefaults(), token: hex.EncodeToString(b[:]), closing: make(chan struct{}),
+		o: o, token: hex.EncodeToString(b[:]), closing: make(chan struct{}), spaces: spaces{names: o.Names},
 	}
 }
 

@@ -24,6 +24,11 @@ type Program struct {
 	Dir  string   // absolute directory to run in; required
 	Env  []string // NAME=VALUE, in addition to the environment of commands
 
+	// Confine is ConfineWrite or ConfineRead for a program that is confined by Options.Confinement,
+	// as commands are, and otherwise runs unconfined. A confined program receives no key of a model
+	// provider. If it cannot be confined, it is not started. Containers confine no programs.
+	Confine Confine
+
 	Stdin []byte // the whole input, followed by its end
 	// MaxBytes ends a program that prints more to stdout or to stderr. Zero: 10 MiB.
 	MaxBytes int64
@@ -40,6 +45,9 @@ type Output struct {
 	Duration       time.Duration
 	Stdout, Stderr []byte // as printed, each at most Program.MaxBytes
 	Dropped        int64  // bytes of both discarded beyond that, with Program.Drops
+
+	Removed     []string // as in [Result]
+	RemoveError error    // as in [Result]
 }
 
 // Program runs a program and returns when it has ended, as [Service.Run] does for a command: in a
@@ -47,11 +55,11 @@ type Output struct {
 // program and every process that it started are ended when ctx ends, at a limit, or by Close;
 // Output.Ending reports that, and the error is nil.
 //
-// A program is never confined: Options.Confinement applies to commands that a model wrote, and the
-// user chose the program.
+// Unless p.Confine requests it, a program is not confined: Options.Confinement applies to commands
+// that a model wrote, and the user chose the program.
 //
-// Errors: execution_failed if the program could not be started, cancelled if ctx had ended before,
-// not_initialized after Close.
+// Errors: execution_failed if the program could not be started, invalid_config if it cannot be
+// confined, cancelled if ctx had ended before, not_initialized after Close.
 func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	const op = "process.program"
 	if err := ctx.Err(); err != nil {
@@ -69,8 +77,11 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 		exceed = func() {}
 	}
 	stdout, stderr := &capped{max: limit, exceed: exceed}, &capped{max: limit, exceed: exceed}
-	child, stdin, err := s.startProgram(p, stdout, stderr)
-	if err != nil {
+	child, stdin, err := s.startProgram(ctx, p, stdout, stderr)
+	switch {
+	case fault.CodeOf(err) == fault.InvalidConfig:
+		return Output{}, err
+	case err != nil:
 		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", cmp.Or(p.Path, p.Line), err),
 			"Check that it exists and is executable, and check the working directory.", err)
 	}
@@ -87,6 +98,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	writing.Wait()
 	s.leaveBehind(left)
 	o.Stdout, o.Stderr = stdout.kept, stderr.kept
+	o.Removed, o.RemoveError = child.moved, child.moveError
 	if p.Drops {
 		o.Dropped = stdout.dropped + stderr.dropped
 	} else if stdout.dropped+stderr.dropped > 0 {
@@ -96,7 +108,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 }
 
 // startProgram starts a program and returns the write end of its stdin.
-func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.File, error) {
+func (s *Service) startProgram(ctx context.Context, p Program, stdout, stderr *capped) (*child, *os.File, error) {
 	path, args, err := s.programOf(p)
 	if err != nil {
 		return nil, nil, err
@@ -110,13 +122,60 @@ func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.F
 	cmd := exec.Command(path, args...) //nolint:gosec,noctx // that is what it is for; ended as a group
 	cmd.Dir, cmd.Env = p.Dir, append(s.environment(p.Dir, cookie), p.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childs[0], pipes.childs[1], pipes.childs[2]
-	child := s.newChild(cmd, cookie, unconfined{})
+	var by starter = unconfined{}
+	if p.Confine == ConfineWrite || p.Confine == ConfineRead {
+		if by, err = s.confiner(ctx, p.Confine); err != nil {
+			closeAll(pipes.ours[:])
+			return nil, nil, err
+		}
+		cmd.Env = withoutKeys(cmd.Env, s.o.IsKey)
+	}
+	child := s.newChild(cmd, cookie, by)
 	stdin := pipes.ours[0]
 	if err := child.start(stream{pipes.ours[1], stdout.write}, stream{pipes.ours[2], stderr.write}); err != nil {
 		_ = stdin.Close()
 		return nil, nil, err
 	}
 	return child, stdin, nil
+}
+
+// confiner returns the starter of a program that is confined. The error has code invalid_config.
+func (s *Service) confiner(ctx context.Context, how Confine) (starter, error) {
+	c := s.o.Confinement
+	err := c.supported()
+	if err == nil && c.Kind != Namespaces && c.Kind != Landlock {
+		err = unsupported("Nothing is set that confines programs.", "")
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.InvalidConfig, confining, "The program is not started, because it cannot be confined. "+fault.MessageOf(err),
+			"Allow unprivileged user namespaces, or remove sandbox from its settings to run it unconfined.", err)
+	}
+	return s.starter(ctx, how), nil
+}
+
+// StartConfined starts a program that is confined as with [Program].Confine ConfineWrite, for a
+// caller that manages the process, such as a server. cmd must have a Path, a Dir, an Env and three
+// files, and may have SysProcAttr.Setsid. Keys of model providers are removed from its Env. The
+// caller waits for the process, and then calls ended, which returns what [Result] has as Removed and
+// RemoveError. ctx bounds only the start. Close ends the process.
+//
+// Errors: invalid_config if the program cannot be confined, not_initialized after Close, or that of
+// the start.
+func (s *Service) StartConfined(ctx context.Context, cmd *exec.Cmd) (ended func() ([]string, error), err error) {
+	done, err := s.enter("process.startConfined")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	by, err := s.confiner(ctx, ConfineWrite)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(withoutKeys(cmd.Env, s.o.IsKey), s.o.Marker+"=1", s.o.Marker+"_COMMAND_ID="+s.newCookie())
+	if err := by.begin(cmd); err != nil {
+		return nil, err
+	}
+	return by.removed, nil
 }
 
 // programOf returns the executable to start, and its arguments.

@@ -13,8 +13,3 @@ func (s *Service) Running() bool {
 	s.mu.Unlock()
 	return slices.ContainsFunc(left, func(g group) bool { return !g.empty() })
 }
-
-// KeepCreated is called before a change that the user has approved creates protected paths, and the
-// returned function after it. They are then kept although confined processes are running; see
-// [Confinement].IsProtected.
-func (s *Service) KeepCreated() (done func()) { return s.spaces.pause() }

@@ -49,5 +49,11 @@ func (*Tree) Cancel() {}
 // Pause does nothing.
 func (*Tree) Pause() (adopt func()) { return func() {} }
 
+// Expect does nothing.
+func (*Tree) Expect([]string) (done func()) { return func() {} }
+
+// Remove does nothing.
+func (*Tree) Remove() ([]string, error) { return nil, nil }
+
 // Close does nothing.
 func (*Tree) Close() {}

@@ -25,14 +25,15 @@ type Tree struct {
 	alive       func() bool // whether processes of ended commands still run
 	recovery    func() (string, error)
 
-	mu      sync.Mutex
-	roots   map[string]*directory
-	known   map[string]identity
-	active  int      // commands between Begin and End
-	shared  bool     // confined processes may have run since the last scan
-	keeping bool     // the scan keeps new names
-	removed []string // not reported yet
-	err     error    // why a path was not removed; not reported yet
+	mu       sync.Mutex
+	roots    map[string]*directory
+	known    map[string]identity
+	active   int            // commands between Begin and End
+	shared   bool           // confined processes may have run since the last scan
+	keeping  bool           // the scan keeps new names
+	expected map[string]int // paths that approved changes are creating, with their number
+	removed  []string       // not reported yet
+	err      error          // why a path was not removed; not reported yet
 }
 
 // identity is a file, independent of its path.
@@ -51,7 +52,7 @@ type directory struct {
 // processes of ended commands still run. recovery returns the directory to which created paths are
 // moved, and creates it; commands must not be able to write in it.
 func NewTree(isProtected func(path string) bool, alive func() bool, recovery func() (string, error)) *Tree {
-	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity)}
+	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), expected: make(map[string]int)}
 }
 
 // Begin returns the protected paths that exist in the directories, before a command that may write
@@ -82,6 +83,11 @@ func (t *Tree) End() ([]string, error) {
 	defer t.mu.Unlock()
 	t.active--
 	t.settle(false)
+	return t.report()
+}
+
+// report returns the paths that were moved away and not reported yet.
+func (t *Tree) report() ([]string, error) {
 	removed, err := t.removed, t.err
 	t.removed, t.err = nil, nil
 	slices.Sort(removed)
@@ -112,8 +118,54 @@ func (t *Tree) Pause() (adopt func()) {
 	}
 }
 
+// Expect keeps the given paths, and the protected directories that contain them, if they appear
+// before the returned function is called.
+func (t *Tree) Expect(paths []string) (done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shared {
+		t.settle(false) // an earlier path of that name is not the expected one
+	}
+	for _, path := range paths {
+		t.expected[path]++
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.shared {
+			t.settle(false)
+		}
+		for _, path := range paths {
+			if t.expected[path]--; t.expected[path] == 0 {
+				delete(t.expected, path)
+			}
+		}
+	}
+}
+
+// isExpected reports whether a protected path is expected or contains an expected one.
+func (t *Tree) isExpected(path string) bool {
+	for expected := range t.expected {
+		if Below(path, expected) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove moves away the protected paths that running confined processes have created, and returns
+// them and those that were not reported yet.
+func (t *Tree) Remove() ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shared {
+		t.settle(false)
+	}
+	return t.report()
+}
+
 // Close moves away the protected paths that confined processes have created since the last scan.
-// No process runs any more.
+// Processes that still run are those of commands whose End follows.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +196,7 @@ func (t *Tree) scan(root string) {
 		}
 	}
 	for path, id := range found {
-		if known, ok := t.known[path]; t.keeping || ok && known == id || before[id] {
+		if known, ok := t.known[path]; t.keeping || ok && known == id || before[id] || t.isExpected(path) {
 			t.known[path] = id
 			continue
 		}

@@ -67,6 +67,7 @@ type Validated struct {
 	// AutoNotice explains that the mode auto is the same as auto_edit, because single
 	// commands cannot be confined by mounts; "" if they can be.
 	AutoNotice string
+	Networked  bool // a setting allows confined commands the network explicitly
 
 	Search  func(websearch.Transport) (SearchService, error) // creates the web search service; nil: none
 	Dropped []fault.Problem                                  // requested values that cannot be used
@@ -98,6 +99,7 @@ func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, er
 	c.checkIncluded()
 	c.sandbox(ctx)
 	c.commands()
+	c.programs()
 	c.search()
 	c.core()
 	c.excluded()
@@ -116,8 +118,8 @@ func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, er
 func (u *Validated) Again(given Input, r *settings.Result) *Validated {
 	now := &Validated{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
 	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
-	now.Confinement, now.ByDefault = u.Confinement, u.ByDefault
-	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
+	now.Confinement, now.ByDefault, now.Networked = u.Confinement, u.ByDefault, u.Networked
+	now.Tools.DiscoveryCommand, now.Tools.CallCommand, now.Tools.DiscoverySandbox = u.Tools.DiscoveryCommand, u.Tools.CallCommand, u.Tools.DiscoverySandbox
 	c := &checker{given: given, loaded: r, usable: now}
 	c.entries()
 	return now
@@ -207,6 +209,7 @@ func (c *checker) checkIncluded() {
 // sandbox checks that commands can be confined as configured.
 func (c *checker) sandbox(ctx context.Context) {
 	s := &c.usable.Tools.Sandbox
+	c.usable.Networked = s.NetworkAccess && c.isSet("tools.sandbox.networkAccess")
 	if c.given.Decides("tools.sandbox") {
 		return
 	}
@@ -216,7 +219,7 @@ func (c *checker) sandbox(ctx context.Context) {
 	}
 	defer func() {
 		if c.usable.Stops == nil {
-			c.usable.Confinement = Confinement(ctx, *s, s.NetworkAccess && c.isSet("tools.sandbox.networkAccess"))
+			c.usable.Confinement = Confinement(*s, c.usable.Networked)
 			c.usable.ByDefault = s.Kind() == settings.SandboxAuto && !c.isSet("tools.sandbox.command") && !c.isSet("tools.sandbox.enabled")
 		}
 	}()
@@ -238,7 +241,7 @@ func (c *checker) sandbox(ctx context.Context) {
 	if s.Kind() == settings.SandboxAuto {
 		return // where it cannot be enforced, there is none
 	}
-	confined := Confinement(ctx, *s, s.NetworkAccess)
+	confined := Confinement(*s, s.NetworkAccess)
 	confined.Writable = nil
 	switch err := confined.Check(ctx); {
 	case err == nil, ctx.Err() != nil, c.reportedAt(origin):
@@ -359,6 +362,23 @@ func (c *checker) commands() {
 		return
 	}
 	t.DiscoveryCommand, t.CallCommand = "", ""
+}
+
+// programs reports that programs with sandbox are confined by Landlock alone.
+func (c *checker) programs() {
+	key := ""
+	for _, server := range c.usable.MCPServers {
+		if server.Sandbox && server.Command != "" {
+			key = "mcpServers"
+		}
+	}
+	if t := &c.usable.Tools; t.DiscoverySandbox && t.DiscoveryCommand != "" {
+		key = "tools.discoverySandbox"
+	}
+	if key != "" && (process.Confinement{NoTCP: !c.usable.Networked}).Strongest().Kind == process.Landlock {
+		c.tell(fault.Problem{Kind: settings.KindUnusable, Severity: settings.Warning, Message: settings.LandlockAlone, Remedy: "fettle doctor shows what the machine supports."},
+			key, c.loaded.OriginOf(key))
+	}
 }
 
 // core warns of names that are not built-in tools, and of invalid restrictions.

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -34,18 +33,14 @@ func Redacted(environ []string, r settings.Redaction) []string {
 // Confinement converts valid settings into the confinement of commands. networked
 // states that the network is allowed explicitly. With the kind auto the result is
 // the best that this machine supports, which may be none.
-func Confinement(ctx context.Context, s settings.Sandbox, networked bool) process.Confinement {
+func Confinement(s settings.Sandbox, networked bool) process.Confinement {
 	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
 	switch s.Kind() {
 	case settings.SandboxAuto:
 		c.PerCommand, c.NoTCP = true, !networked
-		for _, kind := range []process.ConfinementKind{process.Namespaces, process.Landlock} {
-			c.Kind = kind
-			if c.Check(ctx) == nil {
-				return c
-			}
+		if c = c.Strongest(); c.Kind == process.Unconfined {
+			return process.Confinement{}
 		}
-		return process.Confinement{}
 	case settings.SandboxNone:
 		return process.Confinement{}
 	case settings.SandboxLandlock:

@@ -4,6 +4,7 @@ package servers
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,19 +31,22 @@ type Settings struct {
 
 // OfSettings returns the servers of settings.
 func OfSettings(s settings.Settings, r *settings.Result) Settings {
-	m := Settings{ofProject: map[string]bool{}, settings: s.MCPServers, sourceOf: map[string]string{}}
+	m := Settings{ofProject: map[string]bool{}, settings: maps.Clone(s.MCPServers), sourceOf: map[string]string{}}
 	if s.MCP.ServerCommand != "" {
 		spec := mcp.ServerSpec{Name: commandServer, Source: r.OriginOf("mcp.serverCommand").Source}
 		words, err := discovered.Words("mcp.serverCommand", s.MCP.ServerCommand)
 		if err == nil {
 			spec.Command, spec.Args = words[0], words[1:]
 		}
+		spec.Sandbox = sandboxed(r, commandServer)
 		m.configured = append(m.configured, mcp.Configured{ServerSpec: spec, Blocked: err})
 	}
 	for name, server := range s.MCPServers {
 		if name == commandServer && s.MCP.ServerCommand != "" {
 			continue
 		}
+		server.Sandbox = sandboxed(r, name)
+		m.settings[name] = server
 		spec, err := specOf(name, server)
 		from := originOfServer(r, name)
 		spec.Source = from.Source
@@ -67,12 +71,22 @@ func originOfServer(r *settings.Result, name string) settings.Origin {
 	return settings.Origin{}
 }
 
+// sandboxed reports whether any layer that has an effect confines a server: no
+// entry of the same name undoes that.
+func sandboxed(r *settings.Result, name string) bool {
+	return slices.ContainsFunc(r.Origins("mcpServers"), func(o settings.Origin) bool {
+		servers, _ := o.Value.(map[string]any)
+		server, _ := servers[name].(map[string]any)
+		return o.Refused == "" && server["sandbox"] == true
+	})
+}
+
 // specOf converts a server of the settings. The error is the reason why it cannot
 // be used.
 func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 	spec := mcp.ServerSpec{
 		Name: name, Description: s.Description, TCP: s.TCP,
-		Args: s.Args, Env: s.Env, Dir: s.Cwd, Headers: s.Headers,
+		Args: s.Args, Env: s.Env, Dir: s.Cwd, Sandbox: s.Sandbox, Headers: s.Headers,
 		Timeout: time.Duration(s.Timeout) * time.Millisecond, ConnectTimeout: time.Duration(s.Timeout) * time.Millisecond,
 		Trusted: s.Trust, IncludeTools: s.IncludeTools, ExcludeTools: s.ExcludeTools,
 	}

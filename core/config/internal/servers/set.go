@@ -181,6 +181,7 @@ func merged(s, configured settings.MCPServer) settings.MCPServer {
 		s.OAuth = configured.OAuth
 	}
 	s.Env, s.Headers = both(env, configured.Env), both(headers, configured.Headers)
+	s.Sandbox = s.Sandbox || configured.Sandbox
 	s.Trust, s.IncludeTools, s.ExcludeTools = configured.Trust, include, exclude
 	return s
 }

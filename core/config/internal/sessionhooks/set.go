@@ -52,7 +52,7 @@ type Options struct {
 	Confined           bool // commands are confined
 	TrustAll           bool // the project's hooks run without approval, if the directory is trusted
 
-	Process     func() process.Options                   // of the session's commands
+	Process     func() process.Options                   // with the confinement of hooks that request it
 	Open        func(o process.Options) *process.Service // the session closes it
 	PlansDir    func() string                            // the directory of plans
 	Servers     func() []mcp.Configured                  // the MCP servers that may be used
@@ -79,6 +79,8 @@ type Set struct {
 	approvals *hookrun.Approvals             // nil: there is no home directory
 	project   string                         // directory with links resolved, by which approvals are recorded
 	telling   sync.WaitGroup                 // running notifications
+
+	landlockAlone sync.Once // the notice about hooks that Landlock alone confines
 
 	mu     sync.Mutex
 	closed bool
@@ -215,7 +217,6 @@ func (s *Set) service(limited bool) *process.Service {
 	}
 	if *at == nil {
 		o := s.o.Process()
-		o.Confinement, o.NoBackground = process.Confinement{}, false // the user has approved a hook
 		if limited {
 			o.Environ = openEnvironment(o.Environ, o.Marker)
 		}
@@ -229,15 +230,24 @@ func (s *Set) service(limited bool) *process.Service {
 
 // exec runs a hook as a process in the target directory.
 func (s *Set) exec(ctx context.Context, c hookrun.Command) (hookrun.Outcome, error) {
-	out, err := s.service(c.Source == hooks.SourceExtension).Program(ctx, process.Program{
+	p := process.Program{
 		Line: c.Line, Dir: s.o.Workspace.Target(), Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hookrun.MaxOutput, Drops: true,
-	})
+	}
+	if c.Sandbox {
+		p.Confine = process.ConfineWrite
+		s.landlockAlone.Do(func() {
+			if s.o.Process().Confinement.Kind == process.Landlock {
+				s.tell(bus.HookMessage{Level: bus.HookWarning, Text: settings.LandlockAlone}, nil)
+			}
+		})
+	}
+	out, err := s.service(c.Source == hooks.SourceExtension).Program(ctx, p)
 	if err != nil {
 		return hookrun.Outcome{}, err
 	}
 	return hookrun.Outcome{
 		Code: out.Code, Signal: out.Signal, TimedOut: out.Ending == process.TotalLimit,
-		Stdout: out.Stdout, Stderr: out.Stderr, Dropped: out.Dropped, Duration: out.Duration,
+		Stdout: out.Stdout, Stderr: out.Stderr, Dropped: out.Dropped, Duration: out.Duration, Removed: out.Removed,
 	}, nil
 }
 
