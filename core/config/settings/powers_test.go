@@ -18,7 +18,7 @@ func TestUntrustedKeys(t *testing.T) {
 		settings.ProjectFree: {"output.format", "ui.theme", "ui.animations", "ui.accessibility.screenReader", "tools.shell.showColor"},
 		// Protections that it may enable.
 		settings.ProjectTrue: {
-			"general.checkpointing.enabled", "context.fileFiltering.respectGitIgnore", "context.fileFiltering.respectFettleIgnore", "tools.sandbox.enabled",
+			"general.checkpointing.enabled", "context.fileFiltering.respectGitIgnore", "context.fileFiltering.respectFettleIgnore", "tools.discoverySandbox", "tools.sandbox.enabled",
 			"security.disableYoloMode", "security.disableAlwaysAllow", "security.blockGitExtensions", "security.environmentVariableRedaction.enabled",
 			"advanced.ignoreLocalEnv", "hooksConfig.notifications",
 		},
