@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"os"
+	"os/exec"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
