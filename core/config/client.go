@@ -211,23 +211,6 @@ func (c *Config) masker() func(text string) string {
 	return m.Text
 }
 
-// RestateOptions configures [Config.Restate]. The zero value of each field is its
-// default.
-type RestateOptions struct {
-	Files int // maximum number of files; 0: 10, negative: none
-	// Bytes limits the total size of the restated files; 0: an eighth of the
-	// maximum size of a request, as given by Conversation.Limits or known of the
-	// current model, at 4 bytes per token, and at most 512 KiB.
-	Bytes int64
-	// Tokens limits the result, measured by [model.EstimateTokens]; 0: only Bytes
-	// applies, negative: the result is empty.
-	Tokens int
-	// Messages states that instructions found by file accesses are sent in
-	// messages, which compaction removes, instead of the system prompt. They
-	// become pending again.
-	Messages bool
-}
-
 // Restate is called when compaction has replaced the history. It clears the cache
 // of this Config only and continues its versions. It then reads the files in use
 // again, that is those shown completely and used last, as read_file would, with
@@ -235,7 +218,11 @@ type RestateOptions struct {
 // next change of such a file requires no read, and a read of it is answered by a
 // placeholder, because the history contains the content. A file that is missing,
 // cannot be read, or that read_file may not show or only with approval, is listed
-// with the reason; a file beyond Files, Bytes or Tokens is listed by name.
+// with the reason. At most 10 files are read, with at most an eighth of the maximum
+// size of a request, as given by Conversation.Limits or known of the current model,
+// at 4 bytes per token, and at most 512 KiB; further files are listed by name. With
+// Instructions.AsMessages, the instructions found by file accesses become pending
+// again.
 //
 // The result is one part for the history, or none if no file was in use, which
 // includes a disabled cache. The part is a JSON object with the members kind,
@@ -245,12 +232,12 @@ type RestateOptions struct {
 // the same order. After an error, of code
 // not_initialized or cancelled, no file counts as read. The conversation's client
 // calls Restate, and not concurrently with another of its requests.
-func (c *Config) Restate(ctx context.Context, o RestateOptions) ([]model.Part, error) {
+func (c *Config) Restate(ctx context.Context) ([]model.Part, error) {
 	s, err := c.own("Restate")
 	if err != nil {
 		return nil, err
 	}
-	return s.history.Restate(ctx, history.RestateOptions(o))
+	return s.history.Restate(ctx, history.RestateOptions{})
 }
 
 // tokenLimit returns the maximum number of tokens of a request of this

@@ -1,8 +1,11 @@
 package config
 
 import (
+	"context"
+
 	"github.com/fettle-dev/fettle/core/config/internal/history"
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
@@ -13,7 +16,19 @@ const (
 	DefaultClientResultBytes = defaultClientResultBytes
 )
 
-type Place = toolrules.Place
+type (
+	Place          = toolrules.Place
+	RestateOptions = history.RestateOptions
+)
+
+// RestateWith is Restate with limits of its own.
+func RestateWith(ctx context.Context, c *Config, o RestateOptions) ([]model.Part, error) {
+	s, err := c.own("Restate")
+	if err != nil {
+		return nil, err
+	}
+	return s.history.Restate(ctx, o)
+}
 
 func ClientResultBytes(client string) int { return clientResultBytes(client) }
 

@@ -170,12 +170,12 @@ func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
 
 // Suggest returns rules that would have answered questions about recorded calls; see
 // [policy.Engine.Suggest]. For the facts of a call see [scheduler.Scheduler.Subject].
-func (x PolicyService) Suggest(observed []policy.Observed, least int) ([]policy.Suggestion, error) {
+func (x PolicyService) Suggest(approved, refused []policy.Call, least int) ([]policy.Suggestion, error) {
 	sh, err := x.c.services("Policy.Suggest")
 	if err != nil {
 		return nil, err
 	}
-	return sh.rules.Suggest(observed, least)
+	return sh.rules.Suggest(approved, refused, least)
 }
 
 // SaveSuggestions adds suggested rules with their tests to the user's file of saved

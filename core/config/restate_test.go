@@ -34,7 +34,7 @@ type restated struct {
 
 func restate(t *testing.T, c *config.Config, o config.RestateOptions) restated {
 	t.Helper()
-	parts, err := c.Restate(t.Context(), o)
+	parts, err := config.RestateWith(t.Context(), c, o)
 	require.NoError(t, err)
 	var got restated
 	if len(parts) > 0 {
@@ -217,7 +217,7 @@ func TestRestateWithinTheLimitOfRequests(t *testing.T) {
 // again.
 func TestRestateAndInstructions(t *testing.T) {
 	for _, messages := range []bool{false, true} {
-		s := configtest.New(t)
+		s := configtest.New(t, func(p *config.Parameters) { p.Instructions.AsMessages = messages })
 		s.Write("sub/AGENTS.md", "Be brief.\n")
 		s.Write("other/AGENTS.md", "Be long.\n")
 		s.Write("sub/f", "a\n")
@@ -229,7 +229,7 @@ func TestRestateAndInstructions(t *testing.T) {
 		require.Len(t, tracker.LoadedByAccess(), 2)
 		require.NoError(t, os.Remove(s.Path("other/f")))
 		s.Write("sub/AGENTS.md", "Be brief and exact.\n")
-		restate(t, s.Config, config.RestateOptions{Messages: messages})
+		restate(t, s.Config, config.RestateOptions{})
 		if !messages {
 			require.Len(t, tracker.LoadedByAccess(), 2)
 			require.Equal(t, "Be brief.\n", tracker.LoadedByAccess()[0].Text, "they stay given as they were")
@@ -280,13 +280,13 @@ func TestRestateCancelled(t *testing.T) {
 	read(t, s.Config, "f")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Restate(ctx, config.RestateOptions{})
+	_, err := s.Restate(ctx)
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.Zero(t, cached(t, s.Config))
 
 	c, err := config.New(config.Parameters{TargetDir: t.TempDir()})
 	require.NoError(t, err)
-	_, err = c.Restate(t.Context(), config.RestateOptions{})
+	_, err = c.Restate(t.Context())
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
@@ -317,7 +317,7 @@ func TestCompactionThenPatch(t *testing.T) {
 		Source: model.Always(summarizer{}), Model: func() string { return "script:x" },
 		Compactor: compact.New(compact.Options{}),
 		Restate: func(ctx context.Context, _ []model.Content) ([]model.Part, error) {
-			return s.Restate(ctx, config.RestateOptions{})
+			return s.Restate(ctx)
 		},
 		History: []model.Content{
 			model.UserText("Work on f. " + strings.Repeat("Please. ", 500)),

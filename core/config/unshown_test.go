@@ -352,7 +352,7 @@ func TestRestateWithHooks(t *testing.T) {
 	s.Write("withheld", hidden)
 	require.NotContains(t, toldOf(t, s.Call("read_file", map[string]any{"file_path": "withheld"})), "TOPSECRET")
 	s.Write("withheld", plain)
-	parts, err := s.Restate(t.Context(), config.RestateOptions{})
+	parts, err := s.Restate(t.Context())
 	require.NoError(t, err)
 	require.NotContains(t, parts[0].Text, "TOPSECRET")
 	var got restated

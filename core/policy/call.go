@@ -38,7 +38,7 @@ type Call struct {
 	// with Confined.
 	Confinable string
 	// Sealed states that the confinement prevents the command from writing
-	// protected paths; see [ProtectedPaths]. Otherwise an allowing rule with
+	// protected paths; see [ProtectedPath]. Otherwise an allowing rule with
 	// [Rule].Confined does not cover the command, unless it records an approval.
 	Sealed    bool
 	Untrusted bool // the directory is recorded as untrusted

@@ -1,12 +1,11 @@
 package policy
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // ProtectedPath is a row of the table of protected paths: files that determine
-// which code runs later, or which instructions a later session follows. See [ProtectedPaths].
+// which code runs later, or which instructions a later session follows. docs/policy.md
+// has the table without the rows of a session: configured names and directories of the
+// user.
 type ProtectedPath struct {
 	// Names are the names of the files and directories. A relative one consists
 	// of one or more names, separated by slashes, that occur consecutively
@@ -16,17 +15,6 @@ type ProtectedPath struct {
 	Names []string
 	What  string // the files, for example "git's own files"
 	Why   string // how they cause something to run later, as a clause
-}
-
-// ProtectedPaths returns the table of protected paths without the rows of a
-// session: configured names and directories of the user. The caller owns the
-// result.
-func ProtectedPaths() []ProtectedPath {
-	rows := slices.Clone(protectedRows)
-	for i := range rows {
-		rows[i].Names = slices.Clone(rows[i].Names)
-	}
-	return rows
 }
 
 // protectedRows is the table. To protect a path, add a name here and in

@@ -11,12 +11,6 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Observed is a recorded call about which an approver was asked.
-type Observed struct {
-	Call    Call // with the facts of the current session, in the approval mode of the recording
-	Refused bool // the approver refused it
-}
-
 // Suggestion is a rule that would have answered questions of recorded calls.
 type Suggestion struct {
 	Rule    Rule
@@ -33,7 +27,9 @@ type Case struct {
 }
 
 // Suggest returns the fewest rules that would have answered the questions about
-// the approved calls of observed, the most useful first. Each of them would have
+// the approved calls, the most useful first. approved and refused are recorded calls
+// about which an approver was asked, with the facts of the current session, in the
+// approval mode of the recording. Each of them would have
 // answered at least as many questions as least states. They are rules of
 // [Engine.Narrow] with [ScopeSaved], so that none is broader than a saved approval.
 // No rule covers a call that changes a protected path, a command that an approval
@@ -42,13 +38,17 @@ type Case struct {
 //
 // The error has code approval_not_remembered if the settings do not permit lasting
 // approvals.
-func (e *Engine) Suggest(observed []Observed, least int) ([]Suggestion, error) {
+func (e *Engine) Suggest(approved, refused []Call, least int) ([]Suggestion, error) {
 	if e.o.DisableAlwaysAllow {
 		return nil, notRemembered("The settings do not permit lasting approvals.")
 	}
 	s := &suggester{before: e.now.Load(), trial: e.clone()}
-	for _, o := range observed {
-		s.observe(o)
+	for _, c := range refused {
+		s.trial.Prepare(&c)
+		s.refused = append(s.refused, c)
+	}
+	for _, c := range approved {
+		s.observe(c)
 	}
 	slices.SortStableFunc(s.asked, func(a, b *observedCalls) int { return b.prompts - a.prompts })
 	for _, o := range s.asked {
@@ -86,21 +86,17 @@ type observedCalls struct {
 	prompts int
 }
 
-// observe adds a call.
-func (s *suggester) observe(o Observed) {
-	s.trial.Prepare(&o.Call)
-	if o.Refused {
-		s.refused = append(s.refused, o.Call)
-		return
-	}
+// observe adds an approved call.
+func (s *suggester) observe(o Call) {
+	s.trial.Prepare(&o)
 	for _, known := range s.asked {
 		c := &known.call
-		if c.Tool == o.Call.Tool && c.Server == o.Call.Server && c.Mode == o.Call.Mode && c.Subagent == o.Call.Subagent && string(c.Params) == string(o.Call.Params) {
+		if c.Tool == o.Tool && c.Server == o.Server && c.Mode == o.Mode && c.Subagent == o.Subagent && string(c.Params) == string(o.Params) {
 			known.prompts++
 			return
 		}
 	}
-	s.asked = append(s.asked, &observedCalls{o.Call, 1})
+	s.asked = append(s.asked, &observedCalls{o, 1})
 }
 
 // propose adds rules that allow a call, if they may be suggested.

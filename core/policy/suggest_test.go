@@ -28,14 +28,9 @@ func TestSuggest(t *testing.T) {
 	unconfined.Confinable, unconfined.Sealed = policy.Namespaces, true
 	edits := line(t, "gofmt -w a.go")
 	edits.Mode = policy.ModeAutoEdit
-	yes := func(calls ...policy.Call) (o []policy.Observed) {
-		for _, c := range calls {
-			o = append(o, policy.Observed{Call: c})
-		}
-		return o
-	}
+	yes := func(calls ...policy.Call) []policy.Call { return calls }
 	for name, test := range map[string]struct {
-		observed []policy.Observed
+		approved []policy.Call
 		want     map[string]int // prompts by words
 	}{
 		"commands of one prefix": {yes(line(t, "go test ./..."), line(t, "go test ./a -run X"), line(t, "go vet ./...")),
@@ -53,15 +48,19 @@ func TestSuggest(t *testing.T) {
 		"a server's tool":                   {yes(server, server, server), map[string]int{"the tool list of the MCP server tickets, with any arguments": 3}},
 		"unconfined":                        {yes(unconfined, unconfined), map[string]int{}},
 		"allowed already":                   {yes(called(t, "read_file", `{"file_path":"a"}`), called(t, "read_file", `{"file_path":"a"}`)), map[string]int{}},
-		"refused": {append(yes(line(t, "go test ./..."), line(t, "go test ./a"), line(t, "go vet ./a"), line(t, "go vet ./b")),
-			policy.Observed{Call: line(t, "go test ./secret"), Refused: true}), map[string]int{"commands that begin with go vet": 2}},
+		"a rule of a refused call": {yes(line(t, "go test ./..."), line(t, "go test ./a"), line(t, "go vet ./a"), line(t, "go vet ./b")),
+			map[string]int{"commands that begin with go vet": 2}},
 		"the mode of the approval": {yes(edits, edits), map[string]int{"commands that begin with gofmt, in auto_edit, auto, and yolo mode": 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := policy.NewEngine(policy.Options{})
 			require.NoError(t, err)
 			before := e.Rules()
-			found, err := e.Suggest(test.observed, 2)
+			var refused []policy.Call
+			if name == "a rule of a refused call" {
+				refused = append(refused, line(t, "go test ./secret"))
+			}
+			found, err := e.Suggest(test.approved, refused, 2)
 			require.NoError(t, err)
 			require.Equal(t, before, e.Rules(), "nothing is put in force")
 			got := map[string]int{}
@@ -93,8 +92,7 @@ func TestSuggestFewest(t *testing.T) {
 	require.NoError(t, err)
 	edits := line(t, "gofmt -l a.go")
 	edits.Mode = policy.ModeAutoEdit
-	observed := []policy.Observed{{Call: edits}, {Call: edits}, {Call: edits}, {Call: line(t, "gofmt -l b.go")}, {Call: line(t, "gofmt -l c.go")}}
-	found, err := e.Suggest(observed, 2)
+	found, err := e.Suggest([]policy.Call{edits, edits, edits, line(t, "gofmt -l b.go"), line(t, "gofmt -l c.go")}, nil, 2)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, 5, found[0].Prompts)
@@ -104,6 +102,6 @@ func TestSuggestFewest(t *testing.T) {
 func TestSuggestDisabled(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{DisableAlwaysAllow: true})
 	require.NoError(t, err)
-	_, err = e.Suggest(nil, 1)
+	_, err = e.Suggest(nil, nil, 1)
 	require.Equal(t, fault.NotRemembered, fault.CodeOf(err))
 }

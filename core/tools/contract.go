@@ -178,15 +178,15 @@ const (
 	KindOther       Kind = "other"
 )
 
-// Kinds lists every kind, in the order above.
-func Kinds() []Kind {
+// kinds lists every kind, in the order above.
+func kinds() []Kind {
 	return []Kind{KindRead, KindEdit, KindDelete, KindMove, KindSearch, KindExecute,
 		KindThink, KindFetch, KindCommunicate, KindOther}
 }
 
-// Valid reports whether k is one of [Kinds].
+// Valid reports whether k is one of the constants above.
 func (k Kind) Valid() bool {
-	for _, v := range Kinds() {
+	for _, v := range kinds() {
 		if k == v {
 			return true
 		}

@@ -101,11 +101,11 @@ type suggested struct {
 // suggest prints suggestions, and saves them once the user agrees.
 func suggest(ctx context.Context, p *program.Program, s program.Session, since time.Time, f *suggestFlags) error {
 	report := suggestReport{Since: since.UTC().Truncate(time.Second), Suggestions: []suggestionListing{}}
-	observed, err := observe(ctx, p, s, since, &report)
+	approved, refused, err := observe(ctx, p, s, since, &report)
 	if err != nil {
 		return err
 	}
-	found, err := s.Config().Policy().Suggest(observed, f.least)
+	found, err := s.Config().Policy().Suggest(approved, refused, f.least)
 	if err != nil {
 		return err
 	}
@@ -143,51 +143,50 @@ func suggest(ctx context.Context, p *program.Program, s program.Session, since t
 }
 
 // observe reads the recorded calls that asked.
-func observe(ctx context.Context, p *program.Program, s program.Session, since time.Time, report *suggestReport) ([]policy.Observed, error) {
+func observe(ctx context.Context, p *program.Program, s program.Session, since time.Time, report *suggestReport) (approved, refused []policy.Call, err error) {
 	store, err := config.NewTranscripts(s.Config(), nil)
 	if err != nil {
-		return nil, &program.ExitError{Code: program.ExitConfig, Err: err}
+		return nil, nil, &program.ExitError{Code: program.ExitConfig, Err: err}
 	}
 	list, problems, err := store.List(ctx)
 	if err != nil {
-		return nil, conversation.Failure(ctx, err)
+		return nil, nil, conversation.Failure(ctx, err)
 	}
 	for _, problem := range problems {
 		p.PrintError(errors.New(problem.String()))
 	}
-	var observed []policy.Observed
 	for _, summary := range list {
 		if summary.Updated.Before(since) {
 			continue
 		}
 		session, err := store.Load(ctx, summary.ID)
 		if err != nil {
-			return nil, conversation.Failure(ctx, err)
+			return nil, nil, conversation.Failure(ctx, err)
 		}
-		before := len(observed)
+		before := len(approved) + len(refused)
 		for _, a := range recordings.Asked(session) {
 			if a.Time.Before(since) {
 				continue
 			}
 			call, err := s.Subject(ctx, scheduler.Request{Tool: a.Tool, Args: a.Args}, scheduler.Situation{Mode: a.Mode, Headless: program.Ptr(false)})
 			if ctx.Err() != nil {
-				return nil, program.Interrupted()
+				return nil, nil, program.Interrupted()
 			}
 			if err != nil || a.Confined != "" && call.Confined == "" { // the approval was of a confined command
 				continue
 			}
-			observed = append(observed, policy.Observed{Call: call, Refused: a.Refused})
 			if a.Refused {
-				report.Refused++
+				refused = append(refused, call)
 			} else {
-				report.Prompts++
+				approved = append(approved, call)
 			}
 		}
-		if len(observed) > before {
+		if len(approved)+len(refused) > before {
 			report.Sessions++
 		}
 	}
-	return observed, nil
+	report.Prompts, report.Refused = len(approved), len(refused)
+	return approved, refused, nil
 }
 
 // exampleOf returns a call as one line.

@@ -22,7 +22,7 @@ type FileReadCache struct {
 	entries map[fileKey]*list.Element // of *record
 	byPath  map[string]fileKey        // last key seen for a path
 	given   map[string]struct{}       // hashes of contents that the conversation has received completely
-	offers  []offeredRetry            // the oldest first
+	offers  []retry                   // the oldest first
 	refused int                       // number of offers since the cache was created
 	lru     list.List                 // most recently used first
 	seq     uint64

@@ -112,7 +112,7 @@ func (s *Service) offer(ctx context.Context, p *Plan, snap *filestate.Snapshot, 
 		return refusal
 	}
 	offered := *refusal
-	offered.Retry = s.state.OfferRetry(ctx, filestate.Retry{Path: p.request.Path.String(), SHA256: snap.SHA256, Diff: diff})
+	offered.Retry = s.state.OfferRetry(ctx, p.request.Path, snap.SHA256, diff)
 	offered.Remedy = fmt.Sprintf("Call again with its sha256 and unified_diff %s, or make a new diff for latest_file_state.", offered.Retry)
 	return &offered
 }

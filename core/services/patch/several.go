@@ -10,16 +10,16 @@ const filesRemedy = "Send unified diffs: for each file `--- a/path`, `+++ b/path
 // errNextFile reports that the current line belongs to the next file.
 var errNextFile = errors.New("next file")
 
-// FileDiff is the part of a diff that concerns one file.
-type FileDiff struct {
-	Old, New string // path before and after; Old is "" for a created file, New is "" for a deleted one
-	Line     int    // 1-based, of the diff, where the part begins
-	Diff     *Diff  // nil: the text does not change, the created file is empty, or no lines of the deleted file are stated
+// part is the part of a diff that concerns one file; see [ParseFiles].
+type part struct {
+	from, to string
+	line     int
+	diff     *Diff
 }
 
 // files collects the parts of a diff.
 type files struct {
-	done []FileDiff
+	done []part
 	line int // where the current part begins, 1-based
 	git      // the extended header of the current part
 }
@@ -34,21 +34,29 @@ type git struct {
 // be created, deleted and renamed. Names lose the prefixes a/ and b/ if both have them. above is the
 // number of lines above the diff, for the lines in errors.
 //
+// It calls each in order with the parts of the diff: the paths of the file before and after, where
+// from is "" for a created file and to for a deleted one, the 1-based line where the part begins,
+// and the change, which is nil if the text does not change, the created file is empty, or no lines of
+// the deleted file are stated. After an error it has called each for no part.
+//
 // It fails with code invalid_diff like [Parse], and for a part without a name, with two names but no
 // lines `rename from` and `rename to`, or that only changes the mode of a file.
-func ParseFiles(diff string, above int) ([]FileDiff, error) {
+func ParseFiles(diff string, above int, each func(from, to string, line int, d *Diff)) error {
 	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), above: above, d: new(Diff), several: new(files)}
 	p.several.line = above + 1
 	p.findLast()
 	for p.pos < len(p.lines) {
 		if err := p.outside(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := p.nextFile(); err != nil {
-		return nil, err
+		return err
 	}
-	return p.several.done, nil
+	for _, f := range p.several.done {
+		each(f.from, f.to, f.line, f.diff)
+	}
+	return nil
 }
 
 // nextFile completes the part of the current file. The current line begins the next one.
@@ -57,7 +65,7 @@ func (p *parser) nextFile() error {
 	if err != nil {
 		return err
 	}
-	f.Line = p.several.line
+	f.line = p.several.line
 	p.several.done = append(p.several.done, f)
 	p.several.line, p.several.git = p.number(), git{}
 	p.d = new(Diff)
@@ -68,7 +76,7 @@ func (p *parser) nextFile() error {
 }
 
 // fileDiff returns the part of the current file.
-func (p *parser) fileDiff() (FileDiff, error) {
+func (p *parser) fileDiff() (part, error) {
 	g, d := p.several.git, p.d
 	oldName, newName := d.oldName, d.newName
 	if !p.begun {
@@ -77,38 +85,38 @@ func (p *parser) fileDiff() (FileDiff, error) {
 	if oldName == "" {
 		oldName = newName // only one name is stated
 	}
-	f := FileDiff{Old: oldName, New: newName}
-	refuse := func(remedy, format string, args ...any) (FileDiff, error) {
+	f := part{from: oldName, to: newName}
+	refuse := func(remedy, format string, args ...any) (part, error) {
 		return f, invalid("patch.parse", remedy, "The part of the diff that begins at line %d "+format, append([]any{p.several.line}, args...)...)
 	}
 	switch {
 	case g.from != "" || g.to != "":
-		if f.Old, f.New = g.from, g.to; f.Old == "" || f.New == "" || f.Old == f.New {
+		if f.from, f.to = g.from, g.to; f.from == "" || f.to == "" || f.from == f.to {
 			return refuse("Write both `rename from` and `rename to`.", "does not state both names of a renamed file.")
 		}
 	case (g.deleted || newName == devNull) && (g.created || oldName == devNull):
 		return refuse(filesRemedy, "both creates and deletes a file.")
 	case g.deleted || newName == devNull:
-		f.New = ""
+		f.to = ""
 	case g.created || oldName == devNull:
-		f.Old = ""
+		f.from = ""
 	case oldName == newName+".orig" || oldName == newName+"~":
-		f.Old = newName
+		f.from = newName
 	case oldName != newName:
 		return refuse("Write `rename from` and `rename to` if the file is renamed, otherwise the same path in both lines.",
 			"has two names, %s and %s.", excerpt(oldName), excerpt(newName))
 	}
-	if f.Old == "" && f.New == "" || f.Old == devNull || f.New == devNull {
+	if f.from == "" && f.to == "" || f.from == devNull || f.to == devNull {
 		return refuse(filesRemedy, "names no file.")
 	}
 	switch {
 	case len(d.hunks) > 0:
-		f.Diff = d
+		f.diff = d
 		return f, p.finish()
-	case f.Old != f.New:
+	case f.from != f.to:
 		return f, nil
 	case p.mode:
-		return refuse("Change the mode of a file with a shell command.", "only changes the mode of %s.", excerpt(f.New))
+		return refuse("Change the mode of a file with a shell command.", "only changes the mode of %s.", excerpt(f.to))
 	}
 	return refuse(filesRemedy, "contains no hunk.")
 }

@@ -92,9 +92,9 @@ func (h *History) AfterCompaction(ctx context.Context, old []model.Content) ([]m
 	done := h.compaction
 	h.compaction = nil
 	if done == nil {
-		return h.Restate(ctx, RestateOptions{Messages: h.o.Messages})
+		return h.Restate(ctx, RestateOptions{})
 	}
-	o := RestateOptions{Messages: h.o.Messages, Bytes: restatedBytes(done.limit), Tokens: min(done.limit/restatedShare, done.spared-1)}
+	o := RestateOptions{Bytes: restatedBytes(done.limit), Tokens: min(done.limit/restatedShare, done.spared-1)}
 	if o.Tokens <= 0 {
 		o.Tokens = -1
 	}

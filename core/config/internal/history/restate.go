@@ -16,10 +16,9 @@ import (
 // RestateOptions configures [History.Restate]. The zero value of each field is its
 // default.
 type RestateOptions struct {
-	Files    int   // maximum number of files; negative: none
-	Bytes    int64 // maximum total size
-	Tokens   int   // maximum length of the result; 0: only Bytes applies, negative: the result is empty
-	Messages bool  // instructions become pending again
+	Files  int   // maximum number of files; negative: none
+	Bytes  int64 // maximum total size
+	Tokens int   // maximum length of the result; 0: only Bytes applies, negative: the result is empty
 }
 
 const (
@@ -55,7 +54,7 @@ func (h *History) Restate(ctx context.Context, o RestateOptions) ([]model.Part, 
 	h.o.State.ApplyKillSwitch()
 	known := h.o.State.Cache.Recent()
 	r := h.restater(o, known)
-	if o.Messages {
+	if h.o.Messages {
 		h.o.Tracker.ForgetLoadedByAccess()
 		h.announced = 0
 	}

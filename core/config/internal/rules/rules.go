@@ -227,11 +227,13 @@ func (r *Rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 
 // Suggest calls [policy.Engine.Suggest] with the state of the repositories in which
 // the calls would run git.
-func (r *Rules) Suggest(observed []policy.Observed, least int) ([]policy.Suggestion, error) {
-	for i := range observed {
-		r.lookAtRepositories(&observed[i].Call)
+func (r *Rules) Suggest(approved, refused []policy.Call, least int) ([]policy.Suggestion, error) {
+	for _, calls := range [][]policy.Call{approved, refused} {
+		for i := range calls {
+			r.lookAtRepositories(&calls[i])
+		}
 	}
-	return r.Engine.Suggest(observed, least)
+	return r.Engine.Suggest(approved, refused, least)
 }
 
 // SaveSuggestions adds suggested rules and their tests to the file of saved

@@ -249,23 +249,18 @@ func (p *parser) added(lines []string, above int) error {
 
 // unified parses the lines [from, to) as a unified diff of any number of files.
 func (p *parser) unified(from, to int) error {
-	files, err := patch.ParseFiles(strings.Join(p.lines[from:to], ""), from)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		o := Operation{Kind: Update, Path: f.Old, Line: f.Line, Diff: f.Diff}
+	return patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, func(before, after string, line int, d *patch.Diff) {
+		o := Operation{Kind: Update, Path: before, Line: line, Diff: d}
 		switch {
-		case f.Old == "":
-			o.Kind, o.Path = Create, f.New
-		case f.New == "":
+		case before == "":
+			o.Kind, o.Path = Create, after
+		case after == "":
 			o.Kind = Delete
-		case f.New != f.Old:
-			o.Kind, o.NewPath = Move, f.New
+		case after != before:
+			o.Kind, o.NewPath = Move, after
 		}
 		p.patch.Operations = append(p.patch.Operations, o)
-	}
-	return nil
+	})
 }
 
 // checkPaths refuses two operations that name the same path.

@@ -1,0 +1,4 @@
+package tools
+
+// Kinds lists every kind.
+func Kinds() []Kind { return kinds() }
