@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
@@ -259,14 +258,4 @@ func TestRefusedSets(t *testing.T) { // TX-01
 	_, err = without.Commit(t.Context(), p.set())
 	requireCode(t, err, fault.FileWriteFailure, "")
 	require.Equal(t, before, p.tree(t))
-}
-
-// names returns the sorted names of a tree.
-func names(tree map[string]string) []string {
-	var all []string
-	for name := range tree {
-		all = append(all, name)
-	}
-	sort.Strings(all)
-	return all
 }
