@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -34,7 +35,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	bound.add(bind(c, file.Factories, file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
 		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state, Retries: s.state,
-	}, file.InDefaultSet))
+	}, c.params().Tools.inDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range bound.tools {
 			bound.tools[i] = file.DescribeRegions(t)
@@ -73,6 +74,24 @@ func (b *builtIns) add(bound []tools.DeclarativeTool, err error) {
 	if b.err == nil {
 		b.err = err
 	}
+}
+
+// inDefaultSet reports whether a file tool is in the default set.
+func (t *Tools) inDefaultSet(name string) bool {
+	if name == file.SafePatch || name == file.ApplyPatch {
+		return t.EditDialect == nil && name == file.SafePatch || slices.Contains(t.EditDialect, name)
+	}
+	return file.InDefaultSet(name)
+}
+
+// checkDialect returns an error for a name that is no edit dialect.
+func (t *Tools) checkDialect() error {
+	for _, name := range t.EditDialect {
+		if name != file.SafePatch && name != file.ApplyPatch {
+			return fault.New(fault.InvalidConfig, "config.new", fmt.Sprintf("%q is not an edit dialect.", name), "Use safe_patch, apply_patch or both.")
+		}
+	}
+	return nil
 }
 
 // always reports that a tool is in the default set, for families without

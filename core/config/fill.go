@@ -73,13 +73,16 @@ func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 	if p.Tools.WebFetch.Allow == nil {
 		p.Tools.WebFetch.Allow = s.Web.AllowedHosts
 	}
-	return nil
+	return p.Tools.checkDialect()
 }
 
 // fillTools applies the lists of tools, and the positions of their entries.
 func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.Tools.Core == nil {
 		p.Tools.Core, p.Tools.coreFrom = s.Tools.Core, places(r, "tools.core")
+	}
+	if p.Tools.EditDialect == nil {
+		p.Tools.EditDialect = s.Tools.EditDialect
 	}
 	if p.Policy.AllowedTools == nil {
 		p.Policy.AllowedTools, p.Policy.allowedFrom = s.Tools.Allowed, places(r, "tools.allowed")

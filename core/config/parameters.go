@@ -144,6 +144,10 @@ type Tools struct {
 	// prefix. Any other entry with brackets selects nothing. nil: those of the
 	// settings, else the default set; empty: none.
 	Core []string
+	// EditDialect lists the tools of the default set that change parts of files:
+	// safe_patch, apply_patch or both. nil: those of the settings, else
+	// safe_patch. Core takes precedence.
+	EditDialect []string
 	// Exclude lists tools that are denied and not registered; it takes precedence
 	// over Core. nil: those of the settings, else none; empty: none, even if the
 	// settings change.
@@ -275,6 +279,9 @@ func (p *Parameters) complete() error {
 	if !slices.Contains([]string{"", staleRefuse, staleRebase}, p.Session.StaleEdits) {
 		return fault.New(fault.InvalidConfig, "config.new", fmt.Sprintf("Session.StaleEdits is %q.", p.Session.StaleEdits),
 			"Use refuse, rebase or the empty string.")
+	}
+	if err := p.Tools.checkDialect(); err != nil {
+		return err
 	}
 	if p.Settings == nil && p.Session.Limits.ChangedRegionsAbove == 0 && p.Environment.Layout.FullContent {
 		p.Session.Limits.ChangedRegionsAbove = -1

@@ -100,7 +100,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Hook:        read,
 	})
 	s.mutation = mutation.New(mutation.Options{
-		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Environment.Logger,
+		Files: sh.workspace, Committer: sh.committer, Sets: sh.transactions, State: s.state, Logger: c.params().Environment.Logger,
 		Hook: mutate, Rebase: c.params().Session.StaleEdits == staleRebase,
 	})
 	given := tracker.Options{State: s.state}

@@ -43,6 +43,7 @@ var wellKnown = map[string]known{
 	"search_file_content": {kind: "search", aliases: []string{"grep_search"}, effects: readsFiles, added: searchOptions},
 	writeFile:             {kind: "edit", effects: writesFiles, about: "file_path"},
 	safePatch:             {kind: "edit", governedBy: []string{editTool, "replace"}, effects: writesFiles, about: "file_path"},
+	"apply_patch":         {kind: "edit", governedBy: []string{safePatch, editTool, "replace", writeFile}, effects: writesFiles, about: "file_path"},
 	editTool:              {kind: "edit", aliases: []string{"replace"}, effects: writesFiles, about: "file_path"},
 
 	shellTool:                   {kind: "execute", aliases: []string{shellAlias}, effects: runsAnything},

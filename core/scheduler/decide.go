@@ -35,8 +35,42 @@ func (c *call) decide(ctx context.Context) (Response, bool) {
 	return c.rejected(), true // deny, or an unknown verdict
 }
 
-// judge resolves the paths that policy needs, and calls policy.
+// judge calls policy: about the call or, for one with files of its own, about each of them. The strictest decision and
+// all checkers apply.
 func (c *call) judge(ctx context.Context) {
+	inv, ok := c.inv.(tools.PerFile)
+	if !ok || len(inv.Files()) == 0 {
+		c.judgeOne(ctx)
+		return
+	}
+	whole, files := c.subject, inv.Files()
+	var strictest call
+	var checkers []policy.Checker
+	for i, path := range files {
+		c.subject = whole
+		if params, err := tools.Amend(whole.Params, map[string]string{"file_path": path}); err == nil { // Params is an object
+			c.subject.Params = params
+		}
+		c.judgeOne(ctx)
+		about := c.subject
+		for _, ch := range c.decision.Checkers {
+			if ch.About == nil {
+				ch.About = &about
+			}
+			checkers = append(checkers, ch)
+		}
+		if i == 0 || policy.Stricter(strictest.decision.Decision, c.decision.Decision) != strictest.decision.Decision {
+			strictest.subject, strictest.decision, strictest.tightened = c.subject, c.decision, c.tightened
+		}
+		strictest.previews = strictest.previews || c.previews
+	}
+	c.subject, c.decision, c.tightened, c.previews = strictest.subject, strictest.decision, strictest.tightened, strictest.previews
+	c.decision.Checkers = checkers
+	c.tightened = c.tightened || len(files) > 1 // an approval of one file would not avoid the next question
+}
+
+// judgeOne resolves the paths that policy needs, and calls policy about the subject.
+func (c *call) judgeOne(ctx context.Context) {
 	c.o.Policy.Prepare(&c.subject)
 	unresolved := c.resolve(ctx)
 	c.decision = c.o.Policy.Decide(c.subject)

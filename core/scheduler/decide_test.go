@@ -138,6 +138,52 @@ func TestCheckers(t *testing.T) {
 	}
 }
 
+// Policy decides about each file of a call with several. The strictest decision applies, and each checker receives its
+// file.
+func TestDecidesPerFile(t *testing.T) {
+	for want, verdicts := range map[string]map[string]policy.Verdict{
+		"build decide decide decide check /a check /b check /c execute":             {},
+		"build decide decide decide check /a check /b check /c confirm ask execute": {"/b": policy.AskUser},
+		"build decide decide decide":                                                {"/a": policy.AskUser, "/b": policy.Deny},
+	} {
+		s := newSetup(tools.KindEdit, policy.Allow, bus.ProceedOnce)
+		s.files = []string{"/a", "/b", "/c"}
+		s.policy.canRemember = func(policy.Scope) bool { return true }
+		fileOf := func(c policy.Call) string {
+			var args struct {
+				Final int    `json:"final"`
+				Path  string `json:"file_path"`
+			}
+			require.NoError(t, json.Unmarshal(c.Params, &args))
+			require.Equal(t, 1, args.Final)
+			return args.Path
+		}
+		decide := s.policy.decide
+		s.policy.decide = func(c policy.Call) policy.Decision {
+			d := decide(c)
+			d.Rule = fileOf(c)
+			if v, ok := verdicts[fileOf(c)]; ok {
+				d.Decision = v
+			}
+			d.Checkers = []policy.Checker{{Name: "check"}}
+			return d
+		}
+		s.options.Check = func(_ context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
+			s.steps = append(s.steps, ch.Name, fileOf(c))
+			return policy.Allow, "", nil
+		}
+		r := s.call(t.Context())
+		require.Equal(t, want, strings.Join(s.steps, " "))
+		require.Equal(t, `{"final":1}`, string(r.Params))
+		if len(verdicts) > 0 {
+			require.Equal(t, "/b", r.Decision.Rule)
+		}
+		for _, q := range s.questions { // an approval of one file would not avoid the next question
+			require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, q.Outcomes)
+		}
+	}
+}
+
 // A checker that fails denies the call.
 func TestCheckersFail(t *testing.T) {
 	type check = func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error)

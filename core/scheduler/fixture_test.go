@@ -20,6 +20,7 @@ type fake struct {
 	run     func(ctx context.Context, out tools.Output) (tools.Result, error)
 	spec    func(s *tools.Spec)
 
+	files  []string
 	params json.RawMessage
 	steps  []string
 }
@@ -48,6 +49,7 @@ func (f *fake) Build(args json.RawMessage) (tools.ToolInvocation, error) {
 
 func (f *fake) Params() json.RawMessage     { return f.params }
 func (f *fake) Description() string         { return "fakes something" }
+func (f *fake) Files() []string             { return f.files }
 func (f *fake) Locations() []tools.Location { return nil }
 
 func (f *fake) Confirmation(ctx context.Context) (*tools.Confirmation, error) {

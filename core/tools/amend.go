@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -9,6 +10,15 @@ import (
 // added or replaced and the members of drop removed. A [Modifiable] builds the Params of its new invocation with it. It
 // fails if params is not a JSON object.
 func Amend(params json.RawMessage, set map[string]string, drop ...string) (json.RawMessage, error) {
+	values := make(map[string]any, len(set))
+	for name, text := range set {
+		values[name] = strings.ToValidUTF8(text, "\ufffd")
+	}
+	return AmendValues(params, values, drop...)
+}
+
+// AmendValues is [Amend] for values as of encoding/json, whose texts are valid UTF-8.
+func AmendValues(params json.RawMessage, set map[string]any, drop ...string) (json.RawMessage, error) {
 	object, err := readArguments(params, nil)
 	if err != nil {
 		return nil, err
@@ -16,8 +26,6 @@ func Amend(params json.RawMessage, set map[string]string, drop ...string) (json.
 	for _, name := range drop {
 		delete(object, name)
 	}
-	for name, text := range set {
-		object[name] = strings.ToValidUTF8(text, "\ufffd")
-	}
+	maps.Copy(object, set)
 	return appendJSON(nil, object), nil
 }

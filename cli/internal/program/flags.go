@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,6 +35,7 @@ type Flags struct {
 	noReadCache  *bool // nil: not set
 	maxResult    int   // bytes; 0: not set
 	staleEdits   string
+	editDialect  []string
 	staleSet     bool
 	Debug        bool
 	DebugFile    string
@@ -93,6 +95,15 @@ func (g *Flags) Register(root *cobra.Command, providers []string) {
 	stale := NewChoice(&g.staleEdits, "refuse", "rebase")
 	stale.given = &g.staleSet
 	f.Var(stale, "stale-edits", "patches of files that another writer has changed, if they carry over: refuse, and offer a retry, or rebase: refuse|rebase")
+	f.Func("edit-dialect", "`tools` that change parts of files: safe_patch, apply_patch or both (default: safe_patch)", func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			if name = strings.TrimSpace(name); name != "safe_patch" && name != "apply_patch" {
+				return errors.New("must be safe_patch, apply_patch or both")
+			}
+			g.editDialect = append(g.editDialect, name)
+		}
+		return nil
+	})
 	f.BoolVar(&g.Debug, "debug", false, "log internal events to stderr")
 	f.StringVar(&g.DebugFile, "debug-file", "", "append the debug log to a `file` instead")
 

@@ -49,13 +49,48 @@ func (s *Service) WrittenUnseen(ctx context.Context, p workspace.Path, info work
 	if s.mayShowText(p, text, lines) {
 		return s.Written(ctx, p, info, text, sha)
 	}
-	s.recordWrite(ctx, p, info, sha, lines, 0)
 	if !byHash {
+		s.recordWrite(ctx, p, info, sha, lines, 0)
 		return Withheld(p.String())
 	}
+	return s.writtenUnknown(ctx, p, info, sha, lines)
+}
+
+// writtenUnknown returns the state of a written text of which the conversation has only the hash.
+func (s *Service) writtenUnknown(ctx context.Context, p workspace.Path, info workspace.Info, sha string, lines int) State {
+	s.recordWrite(ctx, p, info, sha, lines, 0)
 	s.give(ctx, p, sha)
 	version := s.Versions.NextVersion()
 	return State{FilePath: p.String(), Version: &version, SHA256: &sha}
+}
+
+// WrittenWithin is [Service.Written], or [Service.WrittenUnseen] by hash unless the conversation knows
+// the text, for one of several states of a result. The content has at most room bytes, as JSON.
+func (s *Service) WrittenWithin(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, known bool, room int) State {
+	fits := len(text) <= room && textBytes(text) <= room
+	switch {
+	case known:
+		st := s.Written(ctx, p, info, text, sha)
+		if !fits {
+			st.Content = nil
+		}
+		return st
+	case fits:
+		return s.WrittenUnseen(ctx, p, info, text, sha, true)
+	}
+	return s.writtenUnknown(ctx, p, info, sha, textfile.Lines(text))
+}
+
+// ContentBytes returns the size of the content, the regions and the notice, as JSON.
+func (st State) ContentBytes() int {
+	n := textBytes(st.Notice)
+	if st.Content != nil {
+		n += textBytes(*st.Content)
+	}
+	if st.ChangedRegions != nil {
+		n += jsonBytes(st.ChangedRegions)
+	}
+	return n
 }
 
 // recordWrite records a write of bytes that the conversation knows under version; 0: it does not

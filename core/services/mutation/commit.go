@@ -31,25 +31,34 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // a compaction may have emptied the cache meanwhile
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
-	for _, name := range out.KeptFiles {
-		s.log.Warn("preserved bytes of another program next to the target", slog.String("component", p.request.Verb.Component),
-			slog.String("path", p.request.Path.String()), slog.String("kept", name))
-	}
+	s.logKept(p.request, out.KeptFiles)
 	if err != nil {
-		refusal := asFault(err, "mutation.commit")
-		switch {
-		case refusal.Code == fault.FileChangedSinceRead && refusal.Reason != fault.OpenElsewhere:
-			cause := refusal
-			refusal = s.state.RefuseMoved(check, cause.Reason)
-			refusal.Err = cause
-		case refusal.Code == fault.EditRequiresPriorRead && refusal.Reason == fault.NeverRead:
-			refusal = s.state.RefuseMoved(check, fault.NeverRead)
-		}
-		return s.refuseLate(ctx, p, refusal, out.KeptFiles)
+		return s.refuseLate(ctx, p, s.late(check, err), out.KeptFiles)
 	}
 	state := s.written(ctx, p, out)
 	s.state.KeepBase(ctx, p.request.Path, out.Info, out.SHA256, p.data)
 	return Outcome{State: state, Corrections: p.change.Corrections, KeptFiles: out.KeptFiles}
+}
+
+// late converts the error of a commit to the refusal of a change that was ready.
+func (s *Service) late(check filestate.Check, err error) *fault.Error {
+	refusal := asFault(err, "mutation.commit")
+	switch {
+	case refusal.Code == fault.FileChangedSinceRead && refusal.Reason != fault.OpenElsewhere:
+		cause := refusal
+		refusal = s.state.RefuseMoved(check, cause.Reason)
+		refusal.Err = cause
+	case refusal.Code == fault.EditRequiresPriorRead && refusal.Reason == fault.NeverRead:
+		refusal = s.state.RefuseMoved(check, fault.NeverRead)
+	}
+	return refusal
+}
+
+func (s *Service) logKept(r Request, kept []string) {
+	for _, name := range kept {
+		s.log.Warn("preserved bytes of another program next to the target", slog.String("component", r.Verb.Component),
+			slog.String("path", r.Path.String()), slog.String("kept", name))
+	}
 }
 
 // written records a write and returns the state to show: the changed regions if that is requested

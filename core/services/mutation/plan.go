@@ -18,6 +18,9 @@ type Request struct {
 	Verb filestate.Verb
 	// Proof is the base hash from the model, in lower-case hex; "" for none.
 	Proof string
+	// Latest uses the last content that the conversation has received completely as the base, if there
+	// is no Proof.
+	Latest bool
 	// From is the base for which the change was already computed. The plan is refused if the file
 	// has changed since; nil: any base that the conversation knows.
 	From *Base
@@ -32,6 +35,10 @@ type Request struct {
 	// rebase. A refusal of a stale change then offers a token, or, with [Options.Rebase], the plan is
 	// for the carried-over change.
 	Carry bool
+	// Remove removes the file. Only [Service.CommitSet] does.
+	Remove bool
+	// To is the path that the file is moved to, by [Service.CommitSet]; zero: it stays.
+	To workspace.Path
 	// NeedsProof refuses to change an existing file without Proof, even after a complete read.
 	NeedsProof bool
 	// Compute computes the new text from the base. It is called at most once, after the
@@ -135,6 +142,9 @@ func (p *Plan) BOM() *bool {
 // Plan checks, reads and computes a mutation; it writes nothing. It does not fail: an error becomes
 // the refusal of the plan.
 func (s *Service) Plan(ctx context.Context, r Request) *Plan {
+	if r.Latest && r.Proof == "" {
+		r.Proof = s.state.Known(r.Path).SHA256
+	}
 	p := &Plan{request: r}
 	if err := s.files.Writable(r.Path); err != nil { // before an approver is asked
 		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
@@ -229,8 +239,11 @@ func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot
 	if refusal != nil && p.hidden {
 		refusal = withoutContent(p.request, refusal)
 	}
-	if refusal == nil {
+	if refusal == nil && !p.request.Remove {
 		refusal = s.encode(p)
+	}
+	if refusal == nil && p.request.To != (workspace.Path{}) {
+		refusal = s.checkTarget(ctx, p)
 	}
 	if refusal == nil && int64(len(p.data)) > s.state.Limits().FileBytes {
 		refusal = fault.New(fault.FileTooLarge, "mutation.plan",

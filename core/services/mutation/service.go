@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/transaction"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -25,10 +26,16 @@ type Committer interface {
 	Commit(ctx context.Context, r commit.Request) (commit.Outcome, error)
 }
 
+// Sets changes several files together; *transaction.Service implements it.
+type Sets interface {
+	Commit(ctx context.Context, operations []transaction.Operation) (transaction.Result, error)
+}
+
 // Options configure a [Service]. Files, Committer and State are required.
 type Options struct {
 	Files     Files
 	Committer Committer
+	Sets      Sets // required for [Service.CommitSet] only
 	State     *filestate.Service
 	Logger    *slog.Logger                 // receives refusals after the first check, as warnings; nil: none
 	Hook      func(Window, workspace.Path) // called at each window, for tests; nil: none
@@ -53,6 +60,7 @@ const (
 type Service struct {
 	files  Files
 	commit Committer
+	sets   Sets
 	state  *filestate.Service
 	log    *slog.Logger
 	hook   func(Window, workspace.Path)
@@ -61,7 +69,7 @@ type Service struct {
 
 // New returns a Service.
 func New(o Options) *Service {
-	s := &Service{files: o.Files, commit: o.Committer, state: o.State, log: o.Logger, hook: o.Hook, rebase: o.Rebase}
+	s := &Service{files: o.Files, commit: o.Committer, sets: o.Sets, state: o.State, log: o.Logger, hook: o.Hook, rebase: o.Rebase}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	return s
 }

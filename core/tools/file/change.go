@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -33,6 +34,7 @@ type change struct {
 	done     func(*mutation.Plan) string
 	amend    func(params json.RawMessage, a amendment) (json.RawMessage, error)
 	endings  textfile.Newline // requested by the call; empty: the file's own
+	files    []string         // see [tools.PerFile]
 	plan     *mutation.Plan
 	proposal *proposal // the model's proposal that the user replaced; nil: the change is the model's own
 }
@@ -40,6 +42,9 @@ type change struct {
 var _ tools.Modifiable = (*change)(nil)
 
 func (c *change) Params() json.RawMessage { return c.params }
+
+// Files returns the file of apply_patch; none for other tools, which have an argument file_path.
+func (c *change) Files() []string { return c.files }
 
 func (c *change) Description() string { return c.action + " " + short(c.request.Path) }
 
@@ -88,37 +93,42 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 		c.plan = out.Again
 		return tools.Result{}, tools.ErrConfirmAgain
 	}
-	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
-	result := tools.Result{Error: out.Err}
-	beside := 0 // bytes of the text that accompanies the error
 	if out.Err != nil {
-		report.Message = out.Err.Text()
-		report.lead()
-		beside = codeBytes
-		if report.Message != out.Err.Text() {
-			beside += min(len(out.Err.Text()), c.services.resultBytes()/4)
-		}
-		result.ReturnDisplay = tools.TextDisplay(out.Err.Display())
-	} else {
-		c.services.accessed(ctx, c.request.Path)
-		report.Message = c.done(plan)
-		if from, ok := plan.Rebased(); ok {
-			report.Message += fmt.Sprintf(" It was carried over from base %.12s to %.12s of another writer.", from, plan.Base().SHA256)
-		}
-		if c.request.Edited {
-			report.Message = editedMessage(!plan.Base().Exists, out.State.Shown())
-		}
-		if plan.Hidden() { // other agents read displays too
-			result.ReturnDisplay = tools.TextDisplay(report.Message)
-		} else {
-			diff := c.fileDiff(plan)
-			result.ReturnDisplay = tools.Display{Diff: &diff}
-		}
+		return c.services.refused(out)
 	}
-	report.fit(c.services.resultBytes() - beside)
+	report := Report{Success: true, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
+	c.services.accessed(ctx, c.request.Path)
+	report.Message = c.done(plan)
+	if from, ok := plan.Rebased(); ok {
+		report.Message += fmt.Sprintf(" It was carried over from base %.12s to %.12s of another writer.", from, plan.Base().SHA256)
+	}
+	if c.request.Edited {
+		report.Message = editedMessage(!plan.Base().Exists, out.State.Shown())
+	}
+	var result tools.Result
+	if plan.Hidden() { // other agents read displays too
+		result.ReturnDisplay = tools.TextDisplay(report.Message)
+	} else {
+		diff := c.fileDiff(plan)
+		result.ReturnDisplay = tools.Display{Diff: &diff}
+	}
+	report.fit(c.services.resultBytes())
 	var err error
 	result.LLMContent, err = tools.JSON(report)
 	return result, err
+}
+
+// refused returns the result of a refused change.
+func (s Services) refused(out mutation.Outcome) (tools.Result, error) {
+	report := Report{Message: out.Err.Text(), LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
+	report.lead()
+	beside := codeBytes // bytes of the text that accompanies the error
+	if report.Message != out.Err.Text() {
+		beside += min(len(out.Err.Text()), s.resultBytes()/4)
+	}
+	report.fit(s.resultBytes() - beside)
+	content, err := tools.JSON(report)
+	return tools.Result{Error: out.Err, ReturnDisplay: tools.TextDisplay(out.Err.Display()), LLMContent: content}, err
 }
 
 func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
@@ -152,6 +162,12 @@ func (c *change) names(base mutation.Base) (before, after string) {
 	before, after = "/dev/null", "b/"+c.request.Path.Rel()
 	if base.Exists {
 		before = "a/" + c.request.Path.Rel()
+	}
+	switch {
+	case c.request.Remove:
+		after = "/dev/null"
+	case c.request.To != (workspace.Path{}):
+		after = "b/" + c.request.To.Rel()
 	}
 	return before, after
 }

@@ -146,6 +146,8 @@ func TestCharacterThatTheEncodingLacks(t *testing.T) {
 			file.SafePatch: patchArgs("a.txt", "@@ @@\n-Grüße aus Köln,\n+Grüße 😀,\n", *st.SHA256),
 			file.WriteFile: writeArgs("a.txt", "Grüße 😀,\n", *st.SHA256),
 			file.Edit:      editArgs("a.txt", "aus Köln", "😀"),
+
+			file.ApplyPatch: {"input": envelope("*** Update File: a.txt\n@@\n-Grüße aus Köln,\n+Grüße 😀,\n")},
 		}[m.tool]
 		r := s.Call(m.tool, a)
 		report := refuse(t, r, fault.FileWriteFailure, "")

@@ -187,6 +187,8 @@ func hostileArgs(s *configtest.Session, tool, path string) args {
 		return patchArgs(path, baseDiff, sum(content))
 	case file.WriteFile:
 		return writeArgs(path, "x", sum(content))
+	case file.ApplyPatch:
+		return args{"input": envelope(two(path))}
 	}
 	return editArgs(path, "two", "TWO")
 }

@@ -46,6 +46,11 @@ func TestToolsKeepTheContract(t *testing.T) {
 			[]args{editArgs("a.txt", "absent", "x"), editArgs("unread.txt", "two", "x"), editArgs("dir", "a", "b")},
 			[]args{{}, {"file_path": "a.txt", "old_string": "a"}, editArgs("", "a", "b"), editArgs("../a", "a", "b")},
 		},
+		file.ApplyPatch: {
+			[]args{{"input": envelope(two("a.txt"))}, {"input": envelope(two("a.txt"), added("new/b.txt"))}, {"input": envelope("*** Delete File: a.txt\n")}},
+			[]args{{"input": envelope(two("unread.txt"))}, {"input": envelope(added("new/b.txt"), two("dir"))}, {"input": envelope(two("a.txt")), "bases": args{"a.txt": wrong}}},
+			[]args{{}, {"input": "prose"}, {"input": envelope(two("../a"))}, {"input": envelope(two("a.txt")), "bases": args{"b.txt": wrong}}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := func(list []args) (raw []json.RawMessage) {
@@ -70,8 +75,8 @@ func TestToolsKeepTheContract(t *testing.T) {
 	}
 }
 
-// TO-15: the package offers exactly the tools of its factories. Their schemas compile, and only edit is not a default
-// tool.
+// TO-15: the package offers exactly the tools of its factories. Their schemas compile, and only edit and
+// apply_patch are not default tools.
 func TestFactories(t *testing.T) {
 	all, err := file.Factories()
 	require.NoError(t, err)
@@ -79,7 +84,7 @@ func TestFactories(t *testing.T) {
 	for _, f := range all {
 		names = append(names, f.Spec().Name)
 		require.NoError(t, f.Compile())
-		require.Equal(t, f.Spec().Name != file.Edit, file.InDefaultSet(f.Spec().Name))
+		require.Equal(t, f.Spec().Name != file.Edit && f.Spec().Name != file.ApplyPatch, file.InDefaultSet(f.Spec().Name))
 	}
 	require.Equal(t, allTools, names)
 }

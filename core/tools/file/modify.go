@@ -65,7 +65,7 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 		return mutation.Change{Text: text, Diff: diff, BOM: plan.BOM()}, nil
 	}
 	return &change{
-		services: c.services, request: request, params: params, action: c.action, done: c.done, amend: c.amend, endings: c.endings,
+		services: c.services, request: request, params: params, action: c.action, done: c.done, amend: c.amend, endings: c.endings, files: c.files,
 		proposal: &proposal{text: p.text, model: p.model, user: patch.Between(p.text, text).Stat()},
 	}, nil
 }

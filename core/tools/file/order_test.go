@@ -79,6 +79,15 @@ func requireOrder(t *testing.T, r scheduler.Response) (has bool) {
 	}
 	state := json.RawMessage(text)
 	if keys[0] == "success" {
+		if len(keys) > 2 && keys[2] == "latest_file_states" {
+			require.Equal(t, []string{"success", "message"}, keys[:2])
+			var states []json.RawMessage
+			require.NoError(t, json.Unmarshal(values[keys[2]], &states))
+			for _, st := range states {
+				requireStateOrder(t, st)
+			}
+			return requireNearStart(t, text, requireStateOrder(t, states[0]))
+		}
 		require.Equal(t, []string{"success", "message", "latest_file_state"}, keys[:3])
 		require.True(t, isSubsequence(keys[3:], []string{"corrections", "kept_files"}), "%q", keys)
 		state = values["latest_file_state"]
@@ -170,6 +179,10 @@ func endings(edit string, paged bool) map[string]map[string]ending {
 	edited := func(old, replacement string) func(string) args {
 		return func(name string) args { return editArgs(name, old, replacement) }
 	}
+	const update = "*** Update File: NAME\n@@\n-line 50 of the text\n+fifty\n"
+	inputs := func(sections ...string) func(string) args {
+		return func(name string) args { return args{"input": strings.ReplaceAll(envelope(sections...), "NAME", name)} }
+	}
 	return map[string]map[string]ending{
 		file.ReadFile: {
 			"new":                {args: readOf(nil), hash: !paged},
@@ -224,6 +237,23 @@ func endings(edit string, paged bool) map[string]map[string]ending {
 			"never read":          {args: writes("x", ""), code: fault.EditRequiresPriorRead},
 			"disappeared":         {known: true, also: remove, args: writes("x", sum(text)), code: fault.FileChangedSinceRead},
 			"directory":           {also: directory, args: writes("x", ""), code: fault.TargetIsDirectory},
+			"without a parameter": {args: readOf(nil), code: fault.InvalidToolParams},
+		},
+		file.ApplyPatch: {
+			"changed":             {known: true, args: inputs(update), hash: true},
+			"edited by the user":  {known: true, edit: true, args: inputs(update), hash: true},
+			"two files":           {known: true, args: inputs(update, "*** Add File: b.txt\n+x\n"), hash: true},
+			"created":             {also: remove, args: inputs("*** Add File: NAME\n+x\n"), hash: true},
+			"moved":               {known: true, args: inputs("*** Update File: NAME\n*** Move to: b.txt\n"), hash: true},
+			"deleted":             {known: true, args: inputs("*** Delete File: NAME\n")},
+			"stale":               {known: true, now: stale, args: inputs(update), code: fault.FileChangedSinceRead, hash: true},
+			"one of two stale":    {known: true, now: stale, args: inputs("*** Add File: b.txt\n+x\n", update), code: fault.FileChangedSinceRead, hash: true},
+			"never read":          {args: inputs(update), code: fault.EditRequiresPriorRead},
+			"no place":            {known: true, args: inputs("*** Update File: NAME\n@@\n-nothing\n+x\n"), code: fault.InvalidDiff, hash: true},
+			"exists":              {known: true, args: inputs("*** Add File: NAME\n+x\n"), code: fault.AttemptToCreateExist, hash: true},
+			"disappeared":         {known: true, also: remove, args: inputs(update), code: fault.FileChangedSinceRead},
+			"directory":           {also: directory, args: inputs(update), code: fault.TargetIsDirectory},
+			"no patch":            {args: inputs(), code: fault.InvalidDiff},
 			"without a parameter": {args: readOf(nil), code: fault.InvalidToolParams},
 		},
 		edit: {

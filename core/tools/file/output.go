@@ -34,6 +34,12 @@ const (
 		`"lines":` + linesSchema + `},"required":["hunk","kind","lines"],"additionalProperties":false}},` +
 		`"kept_files":{"type":"array","minItems":1,"items":{"type":"string"},"description":"copies of concurrent changes by other programs"}},` +
 		`"required":["success","message","latest_file_state"],"additionalProperties":false},` + tools.PreviewSchema + `]}`
+
+	patchOutput = `{"type":"object","oneOf":[` + changeOutput + `,{"type":"object","properties":{` +
+		`"success":{"const":true},"message":{"type":"string"},` +
+		`"latest_file_states":{"type":"array","description":"of several files, in the order of the patch","items":` + changedStateSchema + `},` +
+		`"kept_files":{"type":"array","minItems":1,"items":{"type":"string"},"description":"copies of concurrent changes by other programs"}},` +
+		`"required":["success","message","latest_file_states"],"additionalProperties":false}]}`
 )
 
 const (

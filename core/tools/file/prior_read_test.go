@@ -431,7 +431,7 @@ func TestMessagesUseTheToolsVerb(t *testing.T) {
 				text := e.Message + " " + e.Remedy
 				require.True(t, strings.Contains(text, m.ing) || strings.Contains(text, " "+m.infinite) || name == "disappeared", text)
 				for _, other := range mutators {
-					if other.tool != m.tool {
+					if other.ing != m.ing {
 						require.NotContains(t, text, other.ing)
 						require.NotRegexp(t, ` `+other.infinite+` (it|the file)`, text)
 					}

@@ -378,9 +378,9 @@ func TestRegionsAreDescribed(t *testing.T) {
 			case above < 0:
 				require.Empty(t, described)
 			case name == "gemini":
-				require.Equal(t, []string{"replace", "safe_patch", "write_file"}, described)
+				require.Equal(t, []string{"apply_patch", "replace", "safe_patch", "write_file"}, described)
 			default:
-				require.Equal(t, []string{"edit", "safe_patch", "write_file"}, described)
+				require.Equal(t, []string{"apply_patch", "edit", "safe_patch", "write_file"}, described)
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func newSafePatch() (*Factory, error) {
 						if token != "" && (diff == p.UnifiedDiff || !s.Retries.ClaimRetry(token)) {
 							return mutation.Change{}, nothingToRetry(token, path)
 						}
-						return s.applyDiff(path, base, diff)
+						return s.parseAndApply(path, base, diff)
 					},
 				},
 				done: func(*mutation.Plan) string { return "Patch applied successfully." },
@@ -93,12 +93,21 @@ func nothingToRetry(token string, path workspace.Path) *fault.Error {
 		"Make a new diff for latest_file_state.").Because(fault.NothingToRetry)
 }
 
-// applyDiff parses, corrects and applies a diff in memory: stages 2 and 3 of safe_patch.
-func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string) (mutation.Change, *fault.Error) {
+// parseAndApply parses and applies the diff of one file.
+func (s Services) parseAndApply(path workspace.Path, base mutation.Base, diff string) (mutation.Change, *fault.Error) {
 	parsed, err := patch.Parse(diff)
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
 	}
+	change, failed := s.applyDiff(base, parsed)
+	if failed == nil && !parsed.IsFor(path.String()) {
+		change.Corrections = append([]patch.Correction{{Kind: patch.KindFileName}}, change.Corrections...)
+	}
+	return change, failed
+}
+
+// applyDiff corrects and applies a diff in memory.
+func (s Services) applyDiff(base mutation.Base, parsed *patch.Diff) (mutation.Change, *fault.Error) {
 	from, corrected, err := patch.CorrectMarked(base.Text, base.Format.BOM, parsed)
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
@@ -111,11 +120,7 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 	if err != nil {
 		return mutation.Change{}, patch.ApplyFailed(err)
 	}
-	corrections := corrected.Corrections
-	if !parsed.IsFor(path.String()) {
-		corrections = append([]patch.Correction{{Kind: patch.KindFileName}}, corrections...)
-	}
-	change := mutation.Change{Text: text, Diff: corrected, Corrections: corrections}
+	change := mutation.Change{Text: text, Diff: corrected, Corrections: corrected.Corrections}
 	plain, marked := strings.CutPrefix(text, byteOrderMark)
 	if was := strings.HasPrefix(from, byteOrderMark); was != marked {
 		change.Text, change.BOM = plain, &marked

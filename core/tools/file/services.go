@@ -1,5 +1,5 @@
 // Package file provides the tools that read, list and change files: read_file, read_many_files, list_directory,
-// write_file, safe_patch and edit. The services of the session do the work; the tools validate parameters and format the
+// write_file, safe_patch, edit and apply_patch. The services of the session do the work; the tools validate parameters and format the
 // results.
 package file
 
@@ -66,6 +66,8 @@ type Hashes interface {
 type Mutator interface {
 	Plan(ctx context.Context, r mutation.Request) *mutation.Plan
 	Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome
+	CheckSet(plans []*mutation.Plan) (failed int, err *fault.Error)
+	CommitSet(ctx context.Context, plans []*mutation.Plan) mutation.SetOutcome
 }
 
 // Directories lists a directory; *workspace.Workspace implements it.
@@ -97,6 +99,7 @@ const (
 	SafePatch     = "safe_patch"
 	WriteFile     = "write_file"
 	Edit          = "edit"
+	ApplyPatch    = "apply_patch"
 )
 
 // Factory builds one of these tools for a session.
@@ -107,7 +110,7 @@ type Factory = tools.Factory[Services]
 func Factories() ([]*Factory, error) { return factories() }
 
 // InDefaultSet reports whether a tool is registered if coreTools is absent.
-func InDefaultSet(name string) bool { return name != Edit }
+func InDefaultSet(name string) bool { return name != Edit && name != ApplyPatch }
 
 // resultBytes returns the maximum size of the text of one result.
 func (s Services) resultBytes() int {

@@ -26,7 +26,7 @@ import (
 type args = map[string]any
 
 // allTools are the names of the tools of the package.
-var allTools = []string{file.ReadFile, file.ReadManyFiles, file.ListDirectory, file.SafePatch, file.WriteFile, file.Edit}
+var allTools = []string{file.ReadFile, file.ReadManyFiles, file.ListDirectory, file.SafePatch, file.WriteFile, file.Edit, file.ApplyPatch}
 
 // newSession returns a session with every tool of the package.
 func newSession(t testing.TB, change ...func(*config.Parameters)) *configtest.Session {
@@ -211,6 +211,13 @@ var mutators = []mutator{
 		create: func(path string) args { return args{"file_path": path, "old_string": "", "new_string": "made\n"} },
 		done:   "Replaced 1 occurrence(s) successfully.", createdMessage: "File created successfully.",
 		ing: "editing", infinite: "edit", component: "EDIT_PRIOR_READ",
+	},
+	{
+		tool:   file.ApplyPatch,
+		change: func(path string) args { return args{"input": envelope(two(path))} },
+		create: func(path string) args { return args{"input": envelope(added(path))} },
+		done:   "Patch applied successfully.", createdMessage: "Patch applied successfully.",
+		ing: "patching", infinite: "patch", component: "APPLY_PATCH",
 	},
 }
 

@@ -64,7 +64,8 @@ func lists(entries []string, spec tools.Spec, governed bool) bool {
 		if name == spec.Name || slices.Contains(spec.Aliases, name) || spec.Origin.Group == tools.GroupBuiltIn && slices.Contains(entry.Foreign(), spec.Name) {
 			return true
 		}
-		if governed && slices.Contains(spec.GovernedBy, name) {
+		governs := func(name string) bool { return slices.Contains(spec.GovernedBy, name) }
+		if governed && (governs(name) || spec.Origin.Group == tools.GroupBuiltIn && slices.ContainsFunc(entry.Foreign(), governs)) {
 			return true
 		}
 		if server, tool := spec.Origin.Server, spec.ServerTool(); server != "" &&
