@@ -51,20 +51,18 @@ const (
 // DefaultTimeout is the time limit of a hook without one.
 const DefaultTimeout = 60 * time.Second
 
-// Func is a hook implemented by a Go function. It must be safe for concurrent use and
-// return when ctx ends. An error or a panic denies at BeforeTool and is a warning at
-// other events.
-type Func func(ctx context.Context, in Input) (Output, error)
-
 // Hook is one hook of an event. A session does not change it.
 type Hook struct {
 	Event      Event  // required
 	Matcher    string // a regular expression for tool names, or for the text of the event; "" or "*": every one
 	Sequential bool   // runs after the previous hooks, with their changes
 
-	Command     string            // command line for bash; required for a command
-	Shown       string            // Command for display, without the secrets in its variables; "": Command
-	Run         Func              // required for a function
+	Command string // command line for bash; required for a command
+	Shown   string // Command for display, without the secrets in its variables; "": Command
+	// Run is required for a hook implemented by a Go function. It must be safe for
+	// concurrent use and return when ctx ends. An error or a panic denies at BeforeTool
+	// and is a warning at other events.
+	Run         func(ctx context.Context, in Input) (Output, error)
 	Name        string            // "": Command
 	Description string            // for display
 	Timeout     time.Duration     // 0 or less: DefaultTimeout

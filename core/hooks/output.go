@@ -50,11 +50,9 @@ type ToolCall struct {
 // Ran is the outcome of one hook.
 type Ran struct {
 	Hook      *Hook
-	OK        bool   // exit code 0, or no error: all of the output applies
 	Exit      int    // of a command; -1: ended by a signal, or not started
 	Signal    string // that ended it; "" if none
 	TimedOut  bool
-	Cancelled bool // the context ended before or during the run
 	Duration  time.Duration
 	Stdout    string // of a command, truncated
 	Stderr    string

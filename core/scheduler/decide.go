@@ -48,7 +48,7 @@ func (c *call) judge(ctx context.Context) {
 	var checkers []policy.Checker
 	for i, path := range files {
 		c.subject = whole
-		if params, err := tools.Amend(whole.Params, map[string]string{"file_path": path}); err == nil { // Params is an object
+		if params, err := tools.Amend(whole.Params, map[string]any{"file_path": path}); err == nil { // Params is an object
 			c.subject.Params = params
 		}
 		c.judgeOne(ctx)

@@ -23,9 +23,7 @@ type Policy interface {
 	CanRemember(c policy.Call, s policy.Scope) []policy.Rule
 }
 
-// InMemory returns a Policy that decides with an engine and keeps approvals in that engine only. It cannot save rules.
-func InMemory(e *policy.Engine) Policy { return inMemory{e} }
-
+// inMemory decides with an engine and keeps approvals in that engine only. It cannot save rules.
 type inMemory struct{ *policy.Engine }
 
 func (p inMemory) Remember(_ context.Context, c policy.Call, s policy.Scope, shown []string) ([]policy.Rule, error) {
@@ -57,5 +55,5 @@ func withoutRules() Policy {
 	if err != nil {
 		panic("scheduler: an engine without rules: " + err.Error())
 	}
-	return InMemory(e)
+	return inMemory{e}
 }

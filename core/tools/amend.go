@@ -2,23 +2,14 @@ package tools
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 )
 
-// Amend returns params, the canonical arguments of a call as [ToolInvocation.Params] returns them, with the texts of set
-// added or replaced and the members of drop removed. A [Modifiable] builds the Params of its new invocation with it. It
+// Amend returns params, the canonical arguments of a call as [ToolInvocation.Params] returns them, with the members of set
+// added or replaced and those of drop removed. The values of set are as of encoding/json; bytes of a text that are no
+// UTF-8 become U+FFFD. A [Modifiable] builds the Params of its new invocation with it. It
 // fails if params is not a JSON object.
-func Amend(params json.RawMessage, set map[string]string, drop ...string) (json.RawMessage, error) {
-	values := make(map[string]any, len(set))
-	for name, text := range set {
-		values[name] = strings.ToValidUTF8(text, "\ufffd")
-	}
-	return AmendValues(params, values, drop...)
-}
-
-// AmendValues is [Amend] for values as of encoding/json, whose texts are valid UTF-8.
-func AmendValues(params json.RawMessage, set map[string]any, drop ...string) (json.RawMessage, error) {
+func Amend(params json.RawMessage, set map[string]any, drop ...string) (json.RawMessage, error) {
 	object, err := readArguments(params, nil)
 	if err != nil {
 		return nil, err
@@ -26,6 +17,11 @@ func AmendValues(params json.RawMessage, set map[string]any, drop ...string) (js
 	for _, name := range drop {
 		delete(object, name)
 	}
-	maps.Copy(object, set)
+	for name, value := range set {
+		if text, ok := value.(string); ok {
+			value = strings.ToValidUTF8(text, "\ufffd")
+		}
+		object[name] = value
+	}
 	return appendJSON(nil, object), nil
 }

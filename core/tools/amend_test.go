@@ -15,13 +15,13 @@ func TestAmend(t *testing.T) {
 		`{"content":"old","count":3,"path":"a"}`: `{"content":"<\u000a>&` + "\u2028" + `","path":"a"}`,
 		`{}`:                                     `{"content":"<\u000a>&` + "\u2028" + `"}`,
 	} {
-		got, err := tools.Amend(json.RawMessage(params), map[string]string{"content": "<\n>&\u2028"}, "count")
+		got, err := tools.Amend(json.RawMessage(params), map[string]any{"content": "<\n>&\u2028"}, "count")
 		require.NoError(t, err)
 		require.JSONEq(t, want, string(got))
 		require.NotContains(t, string(got), `\u003c`, "canonical")
 		require.True(t, json.Valid(got))
 	}
-	got, err := tools.Amend(json.RawMessage(`{"content":""}`), map[string]string{"content": "a\xff"})
+	got, err := tools.Amend(json.RawMessage(`{"content":""}`), map[string]any{"content": "a\xff"})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"content":"a\ufffd"}`, string(got))
 	_, err = tools.Amend(json.RawMessage(`[1]`), nil)

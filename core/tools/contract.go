@@ -59,10 +59,9 @@ type Confinable interface {
 	Confine(how string) ToolInvocation
 }
 
-// PerFile is an invocation whose files are named in another way than by an argument file_path. Policy decides about each
+// PerFile is implemented by a [ToolInvocation] whose files are named in another way than by an argument file_path. Policy decides about each
 // file as about a call with that argument in addition, and the strictest decision applies to the call.
 type PerFile interface {
-	ToolInvocation
 	// Files returns the paths, absolute; none: policy decides about the call as it is.
 	Files() []string
 }

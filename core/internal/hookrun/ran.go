@@ -12,7 +12,10 @@ import (
 )
 
 // ran is the outcome of one hook, as long as it is not complete.
-type ran struct{ hooks.Ran }
+type ran struct {
+	hooks.Ran
+	ok bool // exit code 0, or no error: all of the output applies
+}
 
 func (r *ran) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
@@ -42,7 +45,7 @@ const blocks = 2
 func (r *ran) understand(e hooks.Event, out Outcome) {
 	r.Exit, r.Signal, r.TimedOut, r.Duration = out.Code, out.Signal, out.TimedOut, out.Duration
 	r.Stdout, r.Stderr = string(out.Stdout), string(out.Stderr)
-	r.OK = out.Code == 0 && out.Signal == "" && !out.TimedOut
+	r.ok = out.Code == 0 && out.Signal == "" && !out.TimedOut
 	if out.Dropped > 0 {
 		r.warn("It printed more than the maximum of %[2]d bytes; %[1]d bytes were dropped.", out.Dropped, MaxOutput)
 	}
@@ -54,9 +57,9 @@ func (r *ran) understand(e hooks.Event, out Outcome) {
 	r.Warnings = append(r.Warnings, warnings...)
 	r.settle(e, &o, invalid)
 	switch {
-	case r.OK && isJSON:
+	case r.ok && isJSON:
 		r.Output = o
-	case r.OK:
+	case r.ok:
 		r.plain(text)
 	case r.Exit == blocks && !r.TimedOut:
 		reason := o.Reason

@@ -191,9 +191,8 @@ func (r *Runner) Fire(ctx context.Context, in hooks.Input, s Subject) hooks.Effe
 
 // run runs one hook.
 func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input) ran {
-	ran := ran{hooks.Ran{Hook: h}}
+	ran := ran{Ran: hooks.Ran{Hook: h}}
 	if ctx.Err() != nil {
-		ran.Cancelled = true
 		return ran
 	}
 	if r.o.Started != nil {
@@ -204,7 +203,7 @@ func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input) ran {
 	} else {
 		r.exec(ctx, &ran, in)
 	}
-	if ran.Cancelled = ctx.Err() != nil; ran.Cancelled {
+	if ctx.Err() != nil {
 		ran.Warnings = nil // it was ended from outside, which is no failure
 	}
 	if advisory(in.Event) && (strictness(ran.Output.Decision) > 1 || stops(&ran.Output)) {
@@ -231,7 +230,7 @@ func (r *Runner) call(ctx context.Context, ran *ran, in hooks.Input) {
 		ran.Output, err = ran.Hook.Run(limited, in)
 	}()
 	ran.Duration = time.Since(began)
-	if ran.OK = err == nil; ran.OK {
+	if ran.ok = err == nil; ran.ok {
 		var invalid odd
 		if o := &ran.Output; o.Decision != "" && strictness(o.Decision) == 0 {
 			invalid.decision, o.Decision = escape.Quote(string(o.Decision)), ""
@@ -294,7 +293,7 @@ func encode(in hooks.Input) ([]byte, error) {
 
 // chain returns the input of the next hook after a successful one.
 func chain(in hooks.Input, ran *ran) hooks.Input {
-	if !ran.OK {
+	if !ran.ok {
 		return in
 	}
 	switch s := ran.Output.Specific; {

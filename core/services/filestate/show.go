@@ -81,18 +81,6 @@ func (s *Service) WrittenWithin(ctx context.Context, p workspace.Path, info work
 	return s.writtenUnknown(ctx, p, info, sha, textfile.Lines(text))
 }
 
-// ContentBytes returns the size of the content, the regions and the notice, as JSON.
-func (st State) ContentBytes() int {
-	n := textBytes(st.Notice)
-	if st.Content != nil {
-		n += textBytes(*st.Content)
-	}
-	if st.ChangedRegions != nil {
-		n += jsonBytes(st.ChangedRegions)
-	}
-	return n
-}
-
 // recordWrite records a write of bytes that the conversation knows under version; 0: it does not
 // know all of them.
 func (s *Service) recordWrite(ctx context.Context, p workspace.Path, info workspace.Info, sha string, lines int, version int64) {

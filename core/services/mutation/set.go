@@ -2,9 +2,11 @@ package mutation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -115,10 +117,19 @@ func (s *Service) CommitSet(ctx context.Context, plans []*Plan) SetOutcome {
 	room := s.room(plans)
 	for i, p := range plans {
 		st := s.writtenTogether(ctx, p, out.Files[i], room)
-		room -= st.ContentBytes()
+		room -= contentBytes(st)
 		done.States = append(done.States, st)
 	}
 	return done
+}
+
+// contentBytes returns the size of the content, the regions and the notice of a state, as JSON.
+func contentBytes(st filestate.State) int {
+	b, err := json.Marshal([]any{st.Content, st.ChangedRegions, st.Notice})
+	if err != nil {
+		return math.MaxInt // there is no other value than texts and numbers
+	}
+	return len(b)
 }
 
 func refusedAt(i int, out Outcome) SetOutcome {
@@ -160,7 +171,7 @@ func (s *Service) writtenTogether(ctx context.Context, p *Plan, out commit.Outco
 	defer s.state.KeepBase(ctx, path, out.Info, out.SHA256, p.data)
 	if p.known && !p.moves() && s.state.WantsRegions(path, text) {
 		st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff()))
-		if ok && st.ContentBytes() > room {
+		if ok && contentBytes(st) > room {
 			st.ChangedRegions, st.Notice, st.TotalLines = nil, "", nil
 		}
 		if ok {

@@ -140,7 +140,7 @@ func (s Services) bases(given map[string]string, changes []*change, params json.
 		}
 		changes[at].request.Proof, full[name] = hash, hash
 	}
-	return tools.AmendValues(params, map[string]any{"bases": full})
+	return tools.Amend(params, map[string]any{"bases": full})
 }
 
 // amendInput returns the function that replaces a patch of one file by that of the edited text.
@@ -153,7 +153,7 @@ func amendInput(path workspace.Path) func(json.RawMessage, amendment) (json.RawM
 		_, hunks, _ := strings.Cut(a.diff, "\n+++ ")
 		_, hunks, _ = strings.Cut(hunks, "\n")
 		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, path.String(), hunks)
-		return tools.Amend(params, map[string]string{"input": input})
+		return tools.Amend(params, map[string]any{"input": input})
 	}
 }
 

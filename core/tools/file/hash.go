@@ -14,7 +14,7 @@ import (
 func (s Services) baseHash(path workspace.Path, given string, params json.RawMessage) (proof string, _ json.RawMessage, err error) {
 	proof, err = s.fullHash(path, given)
 	if err == nil && len(proof) != len(given) {
-		params, err = tools.Amend(params, map[string]string{"base_content_sha256": proof})
+		params, err = tools.Amend(params, map[string]any{"base_content_sha256": proof})
 	}
 	return proof, params, err
 }

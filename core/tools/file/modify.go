@@ -84,14 +84,14 @@ func editedMessage(created, shown bool) string {
 }
 
 func amendPatch(params json.RawMessage, a amendment) (json.RawMessage, error) {
-	return tools.Amend(params, map[string]string{"unified_diff": a.diff})
+	return tools.Amend(params, map[string]any{"unified_diff": a.diff})
 }
 
 func amendWrite(params json.RawMessage, a amendment) (json.RawMessage, error) {
-	return tools.Amend(params, map[string]string{"content": a.text})
+	return tools.Amend(params, map[string]any{"content": a.text})
 }
 
 // amendEdit replaces the whole file, which occurs once in itself.
 func amendEdit(params json.RawMessage, a amendment) (json.RawMessage, error) {
-	return tools.Amend(params, map[string]string{"old_string": a.base.Text, "new_string": a.text}, "expected_replacements")
+	return tools.Amend(params, map[string]any{"old_string": a.base.Text, "new_string": a.text}, "expected_replacements")
 }

@@ -48,7 +48,7 @@ func newSafePatch() (*Factory, error) {
 			}
 			token, diff := s.retried(path, proof, p.UnifiedDiff)
 			if diff != p.UnifiedDiff {
-				if params, err = tools.Amend(params, map[string]string{"unified_diff": diff}); err != nil {
+				if params, err = tools.Amend(params, map[string]any{"unified_diff": diff}); err != nil {
 					return nil, err
 				}
 			}

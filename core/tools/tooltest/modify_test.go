@@ -28,7 +28,7 @@ func propose(text string, breaks func(*proposal)) *proposal {
 	p := &proposal{}
 	p.text = "Write."
 	p.params = func() json.RawMessage {
-		params, _ := tools.Amend(json.RawMessage(`{}`), map[string]string{"text": text})
+		params, _ := tools.Amend(json.RawMessage(`{}`), map[string]any{"text": text})
 		return params
 	}
 	p.confirm = func(context.Context) (*tools.Confirmation, error) {
