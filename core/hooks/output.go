@@ -49,15 +49,15 @@ type ToolCall struct {
 
 // Ran is the outcome of one hook.
 type Ran struct {
-	Hook      *Hook
-	Exit      int    // of a command; -1: ended by a signal, or not started
-	Signal    string // that ended it; "" if none
-	TimedOut  bool
-	Duration  time.Duration
-	Stdout    string // of a command, truncated
-	Stderr    string
-	Output    Output   // as far as it applies
-	Warnings  []string // sentences
+	Hook     *Hook
+	Exit     int    // of a command; -1: ended by a signal, or not started
+	Signal   string // that ended it; "" if none
+	TimedOut bool
+	Duration time.Duration
+	Stdout   string // of a command, truncated
+	Stderr   string
+	Output   Output   // as far as it applies
+	Warnings []string // sentences
 }
 
 // Message is a message of a hook for the user.
