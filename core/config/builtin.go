@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/serving"
@@ -78,8 +79,8 @@ func (b *builtIns) add(bound []tools.DeclarativeTool, err error) {
 
 // inDefaultSet reports whether a file tool is in the default set.
 func (t *Tools) inDefaultSet(name string) bool {
-	if name == file.SafePatch || name == file.ApplyPatch {
-		return t.EditDialect == nil && name == file.SafePatch || slices.Contains(t.EditDialect, name)
+	if t.EditDialect != nil && slices.Contains(file.EditDialects(), name) {
+		return slices.Contains(t.EditDialect, name)
 	}
 	return file.InDefaultSet(name)
 }
@@ -87,8 +88,8 @@ func (t *Tools) inDefaultSet(name string) bool {
 // checkDialect returns an error for a name that is no edit dialect.
 func (t *Tools) checkDialect() error {
 	for _, name := range t.EditDialect {
-		if name != file.SafePatch && name != file.ApplyPatch {
-			return fault.New(fault.InvalidConfig, "config.new", fmt.Sprintf("%q is not an edit dialect.", name), "Use safe_patch, apply_patch or both.")
+		if known := file.EditDialects(); !slices.Contains(known, name) {
+			return fault.New(fault.InvalidConfig, "config.new", fmt.Sprintf("%q is not an edit dialect.", name), "Use one or more of "+strings.Join(known, ", ")+".")
 		}
 	}
 	return nil

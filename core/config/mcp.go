@@ -207,9 +207,10 @@ func (c *Config) afterServer(s *session, sh *shared) scheduler.After {
 		if d.Spec.Origin.Group != tools.GroupMCP {
 			return r, nil
 		}
-		if removed, err := sh.names.Remove(); len(removed) > 0 {
+		removed, err := sh.names.Remove()
+		c.logRemoved(removed, err)
+		if len(removed) > 0 {
 			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Removed Protected Paths (which confined programs may not create): " + listed(removed)})
-			c.logRemoved(removed, err)
 		}
 		if !d.Spec.Mutates() {
 			return r, nil

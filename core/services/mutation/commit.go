@@ -31,7 +31,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // a compaction may have emptied the cache meanwhile
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
-	s.logKept(p.request, out.KeptFiles)
+	s.logKept(p.request.Verb.Component, p.request.Path.String(), out.KeptFiles)
 	if err != nil {
 		return s.refuseLate(ctx, p, s.late(check, err), out.KeptFiles)
 	}
@@ -54,10 +54,11 @@ func (s *Service) late(check filestate.Check, err error) *fault.Error {
 	return refusal
 }
 
-func (s *Service) logKept(r Request, kept []string) {
+// logKept logs the files with bytes of another program; path is their target, "" for those of a set.
+func (s *Service) logKept(component, path string, kept []string) {
 	for _, name := range kept {
-		s.log.Warn("preserved bytes of another program next to the target", slog.String("component", r.Verb.Component),
-			slog.String("path", r.Path.String()), slog.String("kept", name))
+		s.log.Warn("preserved bytes of another program next to the target", slog.String("component", component),
+			slog.String("path", path), slog.String("kept", name))
 	}
 }
 

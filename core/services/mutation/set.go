@@ -101,7 +101,7 @@ func (s *Service) CommitSet(ctx context.Context, plans []*Plan) SetOutcome {
 		s.at(WindowRechecked, p.request.Path)
 	}
 	out, err := s.sets.Commit(ctx, operations)
-	s.logKept(plans[max(out.Failed, 0)].request, out.KeptFiles)
+	s.logKept(plans[0].request.Verb.Component, "", out.KeptFiles)
 	if err != nil && out.Failed < 0 {
 		return SetOutcome{Failed: -1, Err: asFault(err, "mutation.set"), KeptFiles: out.KeptFiles}
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -143,12 +144,9 @@ func (s *Service) locate(p *plan, c *change) error {
 }
 
 func (p *plan) create(dir string) {
-	for _, known := range p.made {
-		if known == dir {
-			return
-		}
+	if !slices.Contains(p.made, dir) {
+		p.made = append(p.made, dir)
 	}
-	p.made = append(p.made, dir)
 }
 
 // refuseLink refuses to remove the target of a link.

@@ -102,6 +102,10 @@ const (
 	ApplyPatch    = "apply_patch"
 )
 
+// EditDialects returns the names of the tools that change parts of files, of which a setting selects some. The first is
+// the default.
+func EditDialects() []string { return []string{SafePatch, ApplyPatch} }
+
 // Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
