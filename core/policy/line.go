@@ -34,10 +34,13 @@ type commandLine struct {
 	brings []bool  // a part runs others
 	uses   []*free // rows of the read-only table, computed on demand
 
+	withheld *bool // see [judge.withholds]; nil: not computed yet
+
 	spellings []spellings    // of parts, for the patterns of rules that tighten
 	lines     map[*rule]bool // whose patterns match the unparsed line
 	memory    [2]states      // of searches in texts with holes
 	lineFound []*rule        // whose patterns may match it; nil: not computed yet
+	literal   bool           // all words are known, computed with lineFound
 	partFound [][]*rule      // whose patterns may match each part, likewise
 
 	searched string // the command contained in texts

@@ -225,12 +225,12 @@ func (j *judge) searchAll(r *rule, i int, all []spelling) tri {
 func (j *judge) search(r *rule, i int, s spelling) tri {
 	switch {
 	case j.searchHoles(r, i, s):
-	case s.holes || !r.traits.shortens(s.text, func(text string) bool { return j.searchText(r, text) }):
+	case s.holes != nil || !r.traits.shortens(s.text, func(text string) bool { return j.searchText(r, text) }):
 		return no
 	default:
 		return maybe
 	}
-	if s.holes || !s.sure {
+	if s.holes != nil || !s.sure {
 		return maybe
 	}
 	return yes
@@ -239,12 +239,12 @@ func (j *judge) search(r *rule, i int, s spelling) tri {
 // searchHoles reports whether the pattern of a rule that tightens matches a
 // spelling, or may match it.
 func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
-	if !s.holes {
+	if s.holes == nil {
 		return j.searchText(r, s.text)
 	}
-	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: s.program}
+	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: s.holes.program}
 	if r.command != nil {
-		if mayLead(r.traits.lead, s.text) && (how.free || r.traits.touches(s.known)) && r.traits.machine.may(s.text, how, &j.memory) {
+		if mayLead(r.traits.lead, s.text) && (how.free || r.traits.touches(s.holes.known)) && r.traits.machine.may(s.text, how, &j.memory) {
 			return true
 		}
 		if !r.traits.escaping {

@@ -194,7 +194,10 @@ func (j *judge) patterned(i int) []ref {
 		j.partFound[i] = j.patternsOfPart(i)
 	}
 	rules := j.partFound[i]
-	refs := make([]ref, 0, len(rules)+2)
+	var refs []ref
+	if len(rules) > 0 {
+		refs = make([]ref, 0, len(rules)+2)
+	}
 	for _, r := range rules {
 		refs = append(refs, ref{rule: r})
 	}
@@ -222,8 +225,18 @@ func (j *judge) patternsOfPart(i int) []*rule {
 	f := found{rules: make([]*rule, 0, fewRules)}
 	f.add(x.always...)
 	f.add(j.patternsOfLine()...)
-	for _, s := range j.spelled(i) {
-		x.search(&f, s.text)
+	if j.isLiteral(i) {
+		for _, tail := range tails(vectors(p.Words)[0]) {
+			for _, word := range tail.words {
+				if !slices.ContainsFunc(p.Words, func(w shell.Word) bool { return w.Text == word }) {
+					x.search(&f, word)
+				}
+			}
+		}
+	} else {
+		for _, s := range j.spelled(i) {
+			x.search(&f, s.text)
+		}
 	}
 	for _, s := range j.hidden(i) {
 		x.search(&f, s.text)
@@ -234,17 +247,43 @@ func (j *judge) patternsOfPart(i int) []*rule {
 	return f.rules
 }
 
+// isLiteral reports whether the spellings of a part consist of the words that
+// [judge.patternsOfLine] searches, and of other names of the part's words, with
+// blanks between them. As pieces have no blanks, these spellings need not be searched.
+func (j *judge) isLiteral(i int) bool {
+	p := &j.parts[i]
+	if !j.literal || !named(p) || baseName(p.Words[0].Text) != p.Words[0].Text {
+		return false
+	}
+	redirections, _ := j.redirections(i)
+	return len(redirections) == 0
+}
+
 // hasLong reports whether a part has a long option, which may be abbreviated.
 func hasLong(p *shell.Part) bool {
 	return slices.ContainsFunc(p.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--") && len(w.Text) > 3 })
 }
 
-// patternsOfLine returns the rules that may apply to the unparsed line, or to
-// other arguments of the call.
+// patternsOfLine returns the rules that may apply to the unparsed line, to words of
+// its parts, or to other arguments of the call.
 func (j *judge) patternsOfLine() []*rule {
 	if j.lineFound == nil {
 		var f found
+		search := func(text string) {
+			if !strings.Contains(j.line.Source, text) {
+				j.index.patterns.search(&f, text)
+			}
+		}
 		j.index.patterns.search(&f, j.line.Source)
+		j.literal = true
+		for _, p := range j.parts {
+			search(p.Text)
+			search(p.Raw)
+			for _, w := range p.Words {
+				search(w.Text)
+				j.literal = j.literal && fixed(w)
+			}
+		}
 		if j.args.holds(""); j.args.unclear {
 			f.add(j.index.patterns.rules...)
 		} else {

@@ -91,3 +91,41 @@ func TestLooseSpellingsAreMadeWhereTheyMayMatch(t *testing.T) {
 	require.Greater(t, matched, 500)
 	require.Greater(t, skipped, 500)
 }
+
+// The search of words finds every rule with a piece in a spelling of a part.
+func TestPatternsAreFoundByWords(t *testing.T) {
+	patterns := []string{
+		"git push.*--force", ".*install.*", "npm i .*", `(curl|wget) .*\| *(ba)?sh`, ".*secret.*", "rm -rf", ".*a'b.*", `.*x\$y.*`, ".*python.*-m", ".*container rm.*", ".*>out", ".*b c.*", ".*/usr/bin.*", "(?i).*PUSH.*",
+	}
+	var rules []Rule
+	for _, pattern := range patterns {
+		rules = append(rules, Rule{Tools: []string{shellTool}, Decision: Deny, CommandRegex: pattern, Tier: TierUser})
+	}
+	e, err := NewEngine(Options{Rules: rules})
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // the same each time
+	programs := []string{"git", "/usr/bin/git", "npm", "docker", "curl", "sh", "pip", "s''h", "GIT", "foo", "cat", "cd x && rm", "timeout 3 wget"}
+	words := []string{"push", "install", "i", "rm", "'a'\\''b'", `"a'b"`, `'x$y'`, "se\\cret", "--force", "-rf", "$x", "x$x", "*", "-C d", "'b c'", "> out", ">out", "2>&1", "| sh", "| tee secr''et | sh -s", "< in"}
+	literal := 0
+	for range 5_000 {
+		line := programs[r.IntN(len(programs))]
+		for range 1 + r.IntN(5) {
+			line += " " + words[r.IntN(len(words))]
+		}
+		c := Call{Tool: shellTool, Params: append(appendString([]byte(`{"command":`), line), '}')}
+		d := newTrial(e.now.Load(), &c)
+		j := d.takeApart(d.find(&c, d.args).shell)
+		for i := range j.parts {
+			got := j.patternsOfPart(i)
+			if j.isLiteral(i) {
+				literal++
+			}
+			var want found
+			for _, s := range j.spelled(i) {
+				j.index.patterns.search(&want, s.text)
+			}
+			require.Subset(t, got, want.rules, line)
+		}
+	}
+	require.Greater(t, literal, 1000)
+}

@@ -241,6 +241,14 @@ func (j *judge) reading(place string) *rule {
 // withholds reports whether a written rule may keep a file from the tools that
 // read files.
 func (j *judge) withholds() bool {
+	if j.withheld == nil {
+		found := j.mayWithhold()
+		j.withheld = &found
+	}
+	return *j.withheld
+}
+
+func (j *judge) mayWithhold() bool {
 	for _, name := range []string{"read_file", "search_file_content", "list_directory"} {
 		c, _ := WellKnown(name)
 		c.Params = []byte(`{}`)

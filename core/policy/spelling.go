@@ -10,11 +10,15 @@ import (
 // spelling is one way to write a command. Patterns of rules that deny or ask are
 // searched in all spellings, so that the one in the line does not matter.
 type spelling struct {
-	text    string
-	holes   bool     // it has holes
-	sure    bool     // it is certainly the same command
-	program int      // of one with holes, see [programEnd]
-	known   []string // of one with holes, the text between them
+	text  string
+	sure  bool  // it is certainly the same command
+	holes *gaps // nil: it has no holes
+}
+
+// gaps describes a spelling with holes.
+type gaps struct {
+	program int      // see [programEnd]
+	known   []string // the text between them
 }
 
 // maxSpellings is the maximum number of uncertain spellings of a command.
@@ -30,6 +34,14 @@ type spellings struct {
 	letters string     // of their short options
 	inner   bool       // behind has been computed
 	behind  []spelling // commands that an unknown program may run
+	readers []string   // see [judge.readers]
+}
+
+func (j *judge) spellingsOf(i int) *spellings {
+	if j.spellings == nil {
+		j.spellings = make([]spellings, len(j.parts))
+	}
+	return &j.spellings[i]
 }
 
 // spelled returns the spellings of a part that are close to the original: its
@@ -37,14 +49,12 @@ type spellings struct {
 // subcommand omitted, its redirections as operands, other names of its command,
 // the pipe that it writes to, and the text in the line.
 func (j *judge) spelled(i int) []spelling {
-	if j.spellings == nil {
-		j.spellings = make([]spellings, len(j.parts))
-	}
-	s := &j.spellings[i]
+	s := j.spellingsOf(i)
 	if s.made {
 		return s.all
 	}
 	s.made = true
+	s.all = make([]spelling, 0, 8)
 	p := &j.parts[i]
 	add := func(text string, sure bool) { s.all = appendSpelling(s.all, text, sure) }
 	add(p.Text, true)
@@ -65,7 +75,8 @@ func (j *judge) spelled(i int) []spelling {
 		add(baseName(p.Words[0].Text)+rest, true)
 	}
 	redirections, clear := j.redirections(i)
-	for n, words := range vectors(p.Words) {
+	ways := vectors(p.Words)
+	for n, words := range ways {
 		sure := n == 0
 		if sure && slices.ContainsFunc(words, needsQuotes) {
 			add(shell.Quote(plainNames(words)), true)
@@ -79,12 +90,9 @@ func (j *judge) spelled(i int) []spelling {
 		}
 	}
 	if p.Into > 0 {
-		own := s.all[len(s.all)-1:]
-		if w := vectors(p.Words); len(w) > 0 {
-			own = appendSpelling(nil, strings.Join(plainNames(w[0]), " "), true)
-		}
+		own := strings.Join(plainNames(ways[0]), " ") + " | "
 		for _, reader := range j.readers(p.Into) {
-			add(own[0].text+" | "+reader, true)
+			add(own+reader, true)
 		}
 	}
 	return s.all
@@ -98,9 +106,9 @@ func appendSpelling(all []spelling, text string, sure bool) []spelling {
 			return all
 		}
 	}
-	s := spelling{text: text, holes: hasHoles(text), sure: sure}
-	if s.holes {
-		s.program, s.known = programEnd(text), betweenHoles(text)
+	s := spelling{text: text, sure: sure}
+	if hasHoles(text) {
+		s.holes = &gaps{programEnd(text), betweenHoles(text)}
 	}
 	return append(all, s)
 }
@@ -144,6 +152,12 @@ func shapes(w shell.Word) []string {
 // then each with one word as assigned in the line, and all of them.
 func vectors(words []shell.Word) [][]string {
 	general := make([]string, len(words))
+	if !slices.ContainsFunc(words, func(w shell.Word) bool { return !fixed(w) }) {
+		for i := range words {
+			general[i] = words[i].Text
+		}
+		return [][]string{general}
+	}
 	assigned := make([]string, len(words))
 	several := 0
 	for i, w := range words {
@@ -206,7 +220,7 @@ func tails(words []string) []tail {
 	if len(bare) > 0 && bare[0].sure {
 		words = bare[0].words
 	}
-	if !strings.ContainsAny(words[0], allHoles) && len(words) > 1 {
+	if !hasHoles(words[0]) && len(words) > 1 {
 		for _, other := range sameAs(words) {
 			if !misleads(other) {
 				all = append(all, tail{other, true})
@@ -302,13 +316,17 @@ func (j *judge) redirections(i int) (ways []string, sure bool) {
 
 // readers returns spellings of the commands that read from a pipe, up to its end.
 func (j *judge) readers(i int) []string {
+	first := j.spellingsOf(i)
+	if first.readers != nil {
+		return first.readers
+	}
 	var all []string
 	for range j.parts {
 		p := &j.parts[i]
 		if named(p) {
 			text := strings.Join(plainNames(vectors(p.Words)[0]), " ")
-			if i := strings.IndexAny(text, allHoles); i >= 0 {
-				text = text[:i] // unknown text is evaluated there
+			if hasHoles(text) {
+				text = text[:strings.IndexAny(text, allHoles)] // unknown text is evaluated there
 			}
 			all = append(all, text)
 			if p.Into > i {
@@ -324,7 +342,8 @@ func (j *judge) readers(i int) []string {
 		}
 		i = next
 	}
-	return all[:min(len(all), maxReaders)]
+	first.readers = all[:min(len(all), maxReaders)]
+	return first.readers
 }
 
 const maxReaders = 8
@@ -337,7 +356,7 @@ func (j *judge) mayReorder(r *rule, i int) bool {
 	if r.command == nil || r.traits.escaping || !named(p) || slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
 		return true
 	}
-	s := &j.spellings[i]
+	s := j.spellingsOf(i)
 	if s.pool == "" {
 		s.pool, s.letters = looseWords(p.Words)
 	}
@@ -383,7 +402,7 @@ func looseWords(words []shell.Word) (pool, letters string) {
 // loosely returns the uncertain spellings of a part: its options in another
 // position and order, combined and separate, by their short and their long names.
 func (j *judge) loosely(i int) []spelling {
-	s := &j.spellings[i]
+	s := j.spellingsOf(i)
 	if s.looser {
 		return s.further
 	}
@@ -410,7 +429,7 @@ func (j *judge) loosely(i int) []spelling {
 // hidden returns the commands that an unknown program may run: those that its
 // words look like.
 func (j *judge) hidden(i int) []spelling {
-	s := &j.spellings[i]
+	s := j.spellingsOf(i)
 	if s.inner {
 		return s.behind
 	}

@@ -33,9 +33,11 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 			}
 		}
 	}
-	at := sc.inside()
-	at.dirs = before // a change of directory does not affect the command's own words
-	a.substitutions(at, c)
+	if len(c.Assigns) > 0 || slices.ContainsFunc(c.Args, func(w *syntax.Word) bool { return w.Lit() == "" }) {
+		at := sc.inside()
+		at.dirs = before // a change of directory does not affect the command's own words
+		a.substitutions(at, c)
+	}
 	return index
 }
 

@@ -181,13 +181,17 @@ func (a *analysis) prints(s *syntax.Stmt) printed {
 
 // copies records the files that tee, cp and similar programs write.
 func (a *analysis) copies(sc *scope, ws []arg) {
+	name := programName(ws[0])
+	if !in("tee gtee sponge dd cp gcp mv gmv ln gln install ginstall", name) {
+		return
+	}
 	var operands []arg
 	for _, w := range ws[1:] {
 		if !strings.HasPrefix(w.head, "-") || w.is("-") {
 			operands = append(operands, w)
 		}
 	}
-	switch programName(ws[0]) {
+	switch name {
 	case "tee", "gtee", "sponge":
 		for _, w := range operands {
 			a.wroteFile(sc, w)

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // interpreter describes how code is passed to the program of a language. To add
@@ -42,17 +43,19 @@ var interpreters = []*interpreter{
 
 // interpreterOf finds the row of an interpreter, whatever its version.
 func interpreterOf(name string) (*interpreter, bool) {
-	name = strings.TrimRight(name, "0123456789.")
-	if name == "" {
-		return nil, false
-	}
+	row, ok := interpretersByName()[strings.TrimRight(name, "0123456789.")]
+	return row, ok
+}
+
+var interpretersByName = sync.OnceValue(func() map[string]*interpreter {
+	rows := make(map[string]*interpreter)
 	for _, row := range interpreters {
-		if in(row.names, name) {
-			return row, true
+		for name := range strings.FieldsSeq(row.names) {
+			rows[name] = row
 		}
 	}
-	return nil, false
-}
+	return rows
+})
 
 // interpreter adds the program of a language: the effect of code on the command
 // line is unknown.

@@ -427,8 +427,7 @@ func (c *optionCheck) reads() {
 
 // in reports whether a name is in a list separated by blanks.
 func in(list, name string) bool {
-	const blanks = " \t\n"
-	if name == "" || strings.ContainsAny(name, blanks) {
+	if name == "" || strings.IndexFunc(name, isBlank) >= 0 {
 		return false
 	}
 	for from := 0; ; from++ {
@@ -438,11 +437,13 @@ func in(list, name string) bool {
 		}
 		from += at
 		end := from + len(name)
-		if (from == 0 || strings.IndexByte(blanks, list[from-1]) >= 0) && (end == len(list) || strings.IndexByte(blanks, list[end]) >= 0) {
+		if (from == 0 || isBlank(rune(list[from-1]))) && (end == len(list) || isBlank(rune(list[end]))) {
 			return true
 		}
 	}
 }
+
+func isBlank(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 func beginsOne(s, list string) bool {
 	for part := range strings.FieldsSeq(list) {

@@ -170,7 +170,7 @@ type analysis struct {
 }
 
 func newAnalysis(source string) *analysis {
-	return &analysis{source: source, parts: make([]Part, 0, 4), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{}, loose: map[string]bool{}, valued: map[*syntax.Word][]string{}, arrays: map[string]bool{},
+	return &analysis{source: source, parts: make([]Part, 0, min(8, 1+strings.Count(source, "|")+strings.Count(source, "&")/2+strings.Count(source, ";"))), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{}, loose: map[string]bool{}, valued: map[*syntax.Word][]string{}, arrays: map[string]bool{},
 		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 
