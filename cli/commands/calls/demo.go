@@ -6,9 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,6 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
 // DemoCommand returns the fettle demo command.
@@ -40,27 +44,30 @@ Of the global flags only --debug and --debug-file have an effect.`,
 			return runDemo(cmd.Context(), p, g, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per step")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per call")
 	return cmd
 }
 
 // runDemo creates the scratch project, runs the script and reports the outcome.
 func runDemo(ctx context.Context, p *program.Program, g *program.Flags, asJSON bool) (err error) {
-	dir, err := os.MkdirTemp("", "fettle-demo-")
+	scratch, err := os.MkdirTemp("", "fettle-demo-")
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if removeErr := os.RemoveAll(dir); err == nil && removeErr != nil {
+		if removeErr := os.RemoveAll(scratch); err == nil && removeErr != nil {
 			err = removeErr
 		}
 	}()
+	dir := filepath.Join(scratch, "project")
 	if err := copyDemoFiles("project", dir); err != nil {
 		return err
 	}
-	own := program.Flags{Cwd: dir, ApprovalMode: "auto_edit", Layout: "fettle", Debug: g.Debug, DebugFile: g.DebugFile}
+	own := program.Flags{
+		Cwd: dir, ApprovalMode: "auto_edit", Layout: "fettle", EditDialect: []string{file.SafePatch, file.ApplyPatch}, Debug: g.Debug, DebugFile: g.DebugFile,
+	}
 	return p.WithSession(ctx, program.SessionOptions{Flags: &own, Alone: true}, func(s program.Session) error {
-		d := &demo{dir: dir, session: s, turns: demoScript(), report: demoPrinter{p.Out, dir, display.WantsColour(p.Out)}}
+		d := &demo{dir: dir, session: s, turns: demoScript(), report: &demoPrinter{out: p.Out, dir: dir, colour: display.WantsColour(p.Out)}}
 		if asJSON {
 			d.report = demoJSON{p.Out}
 		}
@@ -74,19 +81,22 @@ type demo struct {
 	session program.Session
 	report  demoReport
 	turns   []demoTurn
-	next    int // index of the next turn
+	next    int               // index of the next turn
+	step    int               // number of the current step
+	title   string            // of the current step
+	files   map[string]string // hash of each file before the current call
 	summary demoSummary
 	failed  error // the error that ended it
 }
 
 // demoReport reports the progress of a demo.
 type demoReport interface {
-	Begin(turns int) error
+	Begin(steps int) error
 	Step(demoStep) error
 	End(demoSummary) error
 }
 
-// demoStep is one completed turn.
+// demoStep is one completed turn. Several turns can have the same number.
 type demoStep struct {
 	Step     int            `json:"step"`
 	Title    string         `json:"title"`
@@ -133,7 +143,7 @@ func (d *demo) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.report.Begin(len(d.turns)); err != nil {
+	if err := d.report.Begin(demoSteps(d.turns)); err != nil {
 		return err
 	}
 	var last agent.Event
@@ -150,7 +160,7 @@ func (d *demo) play(ctx context.Context) error {
 		return program.Interrupted()
 	case d.failed != nil:
 		return d.failed
-	case last.Type != agent.EventDone:
+	case last.Type != agent.EventDone && d.summary.OK:
 		return last.Err
 	}
 	return d.end()
@@ -167,24 +177,43 @@ func (d *demo) RunAll(ctx context.Context, requests []scheduler.Request) []sched
 
 // outside makes the changes by another program that precede the model's next turn.
 func (d *demo) outside() {
-	for ; d.failed == nil && d.next < len(d.turns) && d.turns[d.next].tool == ""; d.next++ {
-		t := d.turns[d.next]
+	for d.failed == nil && d.next < len(d.turns) && d.turns[d.next].tool == "" {
+		t := d.take()
 		if d.failed = saveFromOutside(d.dir, t.saves); d.failed == nil {
-			d.failed = d.report.Step(demoStep{Step: d.next + 1, Title: t.title, Outside: "another program saves " + t.saves, Expected: true})
+			d.failed = d.report.Step(demoStep{Step: d.step, Title: d.title, Outside: "another program saves " + path.Base(t.saves), Expected: true})
 		}
 	}
+	if d.failed == nil {
+		d.files, d.failed = demoHashes(d.dir)
+	}
+}
+
+// take returns the next turn, which begins a step unless it continues one.
+func (d *demo) take() demoTurn {
+	t := d.turns[d.next]
+	d.next++
+	if t.title != "" {
+		d.step, d.title = d.step+1, t.title
+	}
+	return t
 }
 
 // answered reports the call of a turn with its result.
 func (d *demo) answered(e agent.Event) error {
-	t := d.turns[d.next]
-	d.next++
+	t := d.take()
 	a := answerOf(*e.Response)
-	step := demoStep{Step: d.next, Title: t.title, Scripted: t.text, Answer: &a}
+	step := demoStep{Step: d.step, Title: d.title, Scripted: t.text, Answer: &a}
 	if err := json.Unmarshal(e.Call.Args, &step.Args); err != nil {
 		return err
 	}
 	step.Expected = (a.Error == nil && t.want == "") || (a.Error != nil && a.Error.Code == t.want)
+	if t.want != "" {
+		now, err := demoHashes(d.dir)
+		if err != nil {
+			return err
+		}
+		step.Expected = step.Expected && maps.Equal(now, d.files)
+	}
 	if t.hides != "" {
 		shown, err := d.shows(a, t.hides)
 		if err != nil {
@@ -249,16 +278,33 @@ func copyDemoFiles(name, dir string) error {
 }
 
 // saveFromOutside replaces a file as an editor does: with a new file that is renamed.
-func saveFromOutside(dir, name string) error {
-	data, err := demoFiles.ReadFile("demodata/outside/" + name)
+func saveFromOutside(dir, version string) error {
+	data, err := demoFiles.ReadFile("demodata/outside/" + version)
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(dir, name+".tmp")
-	if err := os.WriteFile(temp, data, 0o644); err != nil {
+	name := filepath.Join(dir, path.Base(version))
+	if err := os.WriteFile(name+".tmp", data, 0o644); err != nil {
 		return err
 	}
-	return os.Rename(temp, filepath.Join(dir, name))
+	return os.Rename(name+".tmp", name)
+}
+
+// demoHashes returns the hash of each file of a directory, by name.
+func demoHashes(dir string) (map[string]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	hashes := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		hashes[e.Name()] = hashOf(data)
+	}
+	return hashes, nil
 }
 
 // compareDemoFiles compares the directory with the expected files. An additional or
@@ -277,18 +323,13 @@ func compareDemoFiles(dir string) ([]demoFile, error) {
 		want[e.Name()] = hashOf(data)
 	}
 	var files []demoFile
-	found, err := os.ReadDir(dir)
+	found, err := demoHashes(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range found {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		hash := hashOf(data)
-		files = append(files, demoFile{e.Name(), hash, want[e.Name()] == hash})
-		delete(want, e.Name())
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		files = append(files, demoFile{name, found[name], want[name] == found[name]})
+		delete(want, name)
 	}
 	for name := range want {
 		files = append(files, demoFile{File: name})

@@ -23,24 +23,37 @@ type demoPrinter struct {
 	out    io.Writer
 	dir    string // scratch directory, removed from displayed paths
 	colour bool
+	step   int // the number of the step that was printed last
 }
 
-func (r demoPrinter) Begin(turns int) error {
-	_, err := fmt.Fprintf(r.out, `fettle demo: %d turns on a scratch copy of a small project.
+func (r *demoPrinter) Begin(steps int) error {
+	_, err := fmt.Fprintf(r.out, `fettle demo: %d steps on a scratch copy of a small project.
 The model is a script; the tools, the files and every hash are real.
-`, turns)
+`, steps)
 	return err
 }
 
-func (r demoPrinter) Step(s demoStep) error {
+// demoColumns is the width of the output; lines of files are not folded.
+const demoColumns = 80
+
+// demoLine writes a line with a label in a column of its own.
+func demoLine(b *strings.Builder, label, text string) {
+	line := "   " + label + strings.Repeat(" ", max(9-display.Width(label), 1)) + text + "\n"
+	b.WriteString(display.Fold(line, strings.Repeat(" ", 9), demoColumns))
+}
+
+func (r *demoPrinter) Step(s demoStep) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n", display.Paint(display.StyleBold, fmt.Sprintf("%d. %s", s.Step, s.Title), r.colour))
+	if s.Step != r.step {
+		fmt.Fprintf(&b, "\n%s\n", display.Paint(display.StyleBold, fmt.Sprintf("%d. %s", s.Step, s.Title), r.colour))
+	}
+	r.step = s.Step
 	if s.Outside != "" {
-		fmt.Fprintf(&b, "   outside  %s\n", s.Outside)
+		demoLine(&b, "outside", s.Outside)
 	}
 	if s.Answer != nil {
-		fmt.Fprintf(&b, "   model    %s\n", display.Paint(display.StyleDim, "(script) "+s.Scripted, r.colour))
-		fmt.Fprintf(&b, "   call     %s %s\n", s.Answer.Tool, callSummary(s.Args))
+		demoLine(&b, "model", display.Paint(display.StyleDim, "(script) "+s.Scripted, r.colour))
+		demoLine(&b, "call", s.Answer.Tool+" "+callSummary(s.Args))
 		r.answer(&b, s.Answer)
 	}
 	if !s.Expected {
@@ -50,7 +63,8 @@ func (r demoPrinter) Step(s demoStep) error {
 	return err
 }
 
-// callSummary formats a call's arguments as one line: the file, and the quoted hash.
+// callSummary formats a call's arguments as one line: the files, the quoted hash and
+// the retry token.
 func callSummary(args map[string]any) string {
 	parts := []string{}
 	for _, key := range []string{"file_path", "paths"} {
@@ -58,27 +72,49 @@ func callSummary(args map[string]any) string {
 			parts = append(parts, strings.Trim(fmt.Sprint(v), "[]"))
 		}
 	}
+	input, _ := args["input"].(string)
+	for line := range strings.Lines(input) {
+		if name, ok := strings.CutPrefix(line, "*** Update File: "); ok {
+			parts = append(parts, strings.TrimSpace(name))
+		}
+	}
 	if hash, ok := args["base_content_sha256"].(string); ok {
 		parts = append(parts, "based on "+short(hash))
+	}
+	for _, key := range []string{"unified_diff", "input"} {
+		if text, ok := args[key].(string); ok && !strings.Contains(text, "\n") {
+			parts = append(parts, text)
+		}
 	}
 	return strings.Join(parts, " ")
 }
 
-func (r demoPrinter) answer(b *strings.Builder, a *answer) {
+func (r *demoPrinter) answer(b *strings.Builder, a *answer) {
 	if a.Error != nil {
-		fmt.Fprintf(b, "   %s  %s: %s\n", display.Paint(display.StyleRed, "refused", r.colour), a.Error.Code, display.FirstSentence(strings.ReplaceAll(a.Error.Message, r.dir+string(filepath.Separator), "")))
+		demoLine(b, display.Paint(display.StyleRed, "refused", r.colour),
+			fmt.Sprintf("%s: %s", a.Error.Code, display.FirstSentence(strings.ReplaceAll(a.Error.Message, r.dir+string(filepath.Separator), ""))))
+		if a.Error.Retry != "" {
+			demoLine(b, "offers", a.Error.Retry)
+		}
 	}
 	content, _ := a.Result.(json.RawMessage) // a result that is not JSON has nothing to list
 	for _, state := range demoStatesIn(content) {
-		fmt.Fprintf(b, "   state    %s\n", state)
+		demoLine(b, "state", state.String())
 	}
 	for _, c := range demoCorrectionsIn(content) {
-		fmt.Fprintf(b, "   repaired %s\n", c)
+		demoLine(b, "repaired", c)
 	}
-	if a.Error == nil && a.Display != nil && a.Display.Diff != nil {
-		for line := range strings.Lines(display.TerminalDiff(a.Display.Diff.FileDiff, r.colour)) {
-			b.WriteString("            " + line)
-		}
+	if a.Error != nil || a.Display == nil {
+		return
+	}
+	var diff string
+	if a.Display.Diff != nil {
+		diff = a.Display.Diff.FileDiff
+	} else if block, ok := strings.CutPrefix(a.Display.Text, "```diff\n"); ok { // of several files
+		diff = strings.TrimSuffix(block, "```")
+	}
+	for line := range strings.Lines(display.TerminalDiff(diff, r.colour)) {
+		b.WriteString("            " + line)
 	}
 }
 
@@ -107,11 +143,14 @@ func demoStatesIn(content json.RawMessage) []demoState {
 	}
 	var change struct {
 		demoState
-		Latest *demoState `json:"latest_file_state"`
+		Latest *demoState  `json:"latest_file_state"`
+		All    []demoState `json:"latest_file_states"`
 	}
 	switch err := json.Unmarshal(content, &change); {
 	case err != nil:
 		return nil
+	case change.All != nil:
+		return change.All
 	case change.Latest != nil:
 		return []demoState{*change.Latest}
 	}
@@ -142,16 +181,16 @@ func demoCorrectionsIn(content json.RawMessage) []string {
 	return lines
 }
 
-func (r demoPrinter) End(s demoSummary) error {
+func (r *demoPrinter) End(s demoSummary) error {
 	var b strings.Builder
 	table := func(title string, rows []demoRow) {
 		fmt.Fprintf(&b, "\n%s\n", display.Paint(display.StyleBold, title, r.colour))
 		for _, row := range rows {
-			fmt.Fprintf(&b, "   %s  step %d: %s", r.mark(row.Held), row.Step, row.What)
+			text := fmt.Sprintf("step %d: %s", row.Step, row.What)
 			if row.Code != "" {
-				fmt.Fprintf(&b, " (%s)", row.Code)
+				text += fmt.Sprintf(" (%s)", row.Code)
 			}
-			b.WriteByte('\n')
+			b.WriteString(display.Fold("   "+r.mark(row.Held)+"  "+text+"\n", "     ", demoColumns))
 		}
 	}
 	table("Prevented", s.Prevented)
@@ -164,7 +203,7 @@ func (r demoPrinter) End(s demoSummary) error {
 	return err
 }
 
-func (r demoPrinter) mark(ok bool) string {
+func (r *demoPrinter) mark(ok bool) string {
 	if ok {
 		return display.Paint(display.StyleGreen, "yes", r.colour)
 	}

@@ -18,12 +18,12 @@ var demoFiles embed.FS
 // demoTurn is one turn of the scripted conversation: a call of the model, or a change
 // by another program.
 type demoTurn struct {
-	title string         // the subject of this turn
+	title string         // the subject of the step that begins with this turn; "" if it continues a step
 	text  string         // the scripted model's text
 	tool  string         // "" for a change by another program
 	args  map[string]any // of the call; quoted values are filled in when the turn runs
-	saves string         // the file that the other program saves
-	want  fault.Code     // the expected error code; "" for success
+	saves string         // the version that the other program saves, a path below demodata/outside
+	want  fault.Code     // the expected error code, with all files unchanged; "" for success
 	hides string         // a file whose content must not appear in the result
 	stops string         // the mistake that this refusal prevents, for the summary
 	mends string         // the mistake that this success repairs, for the summary
@@ -38,8 +38,26 @@ func (q quoted) MarshalText() ([]byte, error) {
 	return []byte(fmt.Sprintf("{{sha256 %q}}", string(q))), nil
 }
 
+// offered is an argument that is not in the script: the retry token of the latest
+// result.
+type offered struct{}
+
+// MarshalText returns the placeholder that the scripted model replaces.
+func (offered) MarshalText() ([]byte, error) { return []byte(`{{value "error.retry"}}`), nil }
+
 // demoPrompt is the prompt for the scripted model.
-const demoPrompt = "Add cheese to the prices, sort the receipt, tidy the settings, and fix the ledger."
+const demoPrompt = "Add cheese to the prices, sort the receipt, tidy the settings, fix the ledger, and rename format_cents."
+
+// demoSteps returns the number of steps.
+func demoSteps(turns []demoTurn) int {
+	n := 0
+	for _, t := range turns {
+		if t.title != "" {
+			n++
+		}
+	}
+	return n
+}
 
 // modelTurns returns the turns of the model and its final text.
 func modelTurns(turns []demoTurn) *script.Script {
@@ -97,6 +115,39 @@ const ledgerPatch = `--- a/ledger.csv
 +2026-03-02,bread,15,3750
 `
 
+const rulePatch = `--- a/receipt.py
++++ b/receipt.py
+@@ -14,5 +14,5 @@
+ def receipt(items):
+     """Return the whole receipt as text."""
+     lines = [line(item) for item in sorted(items)]
+-    lines.append("-" * WIDTH)
++    lines.append("=" * WIDTH)
+     lines.append(format_cents(total(items)).rjust(WIDTH))
+`
+
+const renamePatch = `*** Begin Patch
+*** Update File: prices.py
+@@
+-def format_cents(amount):
++def format_amount(amount):
+*** Update File: receipt.py
+@@
+-from prices import format_cents, price, total
++from prices import format_amount, price, total
+@@
+-    text = format_cents(price(item))
++    text = format_amount(price(item))
+@@
+-    lines.append(format_cents(total(items)).rjust(WIDTH))
++    lines.append(format_amount(total(items)).rjust(WIDTH))
+*** Update File: settings.ini
+@@
+ currency = EUR
++format = prices.format_amount
+*** End Patch
+`
+
 // demoScript returns the conversation. It contains only the model's turns: every
 // result comes from the tools, and every hash from a result.
 func demoScript() []demoTurn {
@@ -122,7 +173,7 @@ func demoScript() []demoTurn {
 		},
 		{
 			title: "Meanwhile, in an editor",
-			saves: "receipt.py",
+			saves: "first/receipt.py",
 		},
 		{
 			title: "A patch based on the old text",
@@ -155,6 +206,39 @@ func demoScript() []demoTurn {
 			want:  fault.EditRequiresPriorRead,
 			hides: "ledger.csv",
 			stops: "a change of a file that the model never read, whose content the refusal does not reveal",
+		},
+		{
+			title: "A retry: a stale patch is one short call from success",
+			saves: "second/receipt.py",
+		},
+		{
+			text: "I print a double rule above the total.",
+			tool: "safe_patch",
+			args: map[string]any{"file_path": "receipt.py", "unified_diff": rulePatch, "base_content_sha256": quoted("receipt.py")},
+			want: fault.FileChangedSinceRead,
+		},
+		{
+			text:  "The refusal offers my change, carried over to the current file. I send its token.",
+			tool:  "safe_patch",
+			args:  map[string]any{"file_path": "receipt.py", "unified_diff": offered{}, "base_content_sha256": quoted("receipt.py")},
+			mends: "a stale patch, by its retry token: both edits are in the file",
+		},
+		{
+			title: "A set of three files, one of them stale",
+			saves: "second/settings.ini",
+		},
+		{
+			text:  "I rename format_cents in all files together.",
+			tool:  "apply_patch",
+			args:  map[string]any{"input": renamePatch},
+			want:  fault.FileChangedSinceRead,
+			stops: "a rename in two files of three: no file was changed",
+		},
+		{
+			text:  "I have the current settings now, and send the set again.",
+			tool:  "apply_patch",
+			args:  map[string]any{"input": renamePatch},
+			mends: "the same set: all three files changed together",
 		},
 	}
 }

@@ -35,7 +35,7 @@ type Flags struct {
 	noReadCache  *bool // nil: not set
 	maxResult    int   // bytes; 0: not set
 	staleEdits   string
-	editDialect  []string
+	EditDialect  []string
 	staleSet     bool
 	Debug        bool
 	DebugFile    string
@@ -100,7 +100,7 @@ func (g *Flags) Register(root *cobra.Command, providers []string) {
 			if name = strings.TrimSpace(name); name != "safe_patch" && name != "apply_patch" {
 				return errors.New("must be safe_patch, apply_patch or both")
 			}
-			g.editDialect = append(g.editDialect, name)
+			g.EditDialect = append(g.EditDialect, name)
 		}
 		return nil
 	})

@@ -83,9 +83,10 @@ func ParametersOf(o SessionOptions) (config.Parameters, error) {
 	}
 	p := config.Parameters{TargetDir: target, Environment: config.Environment{Layout: names, Logger: o.Log, DebugMode: g.Debug || g.DebugFile != ""}}
 	if o.Alone {
-		p.Environment.HomeDir = filepath.Join(target, "none")
+		p.Environment.HomeDir = filepath.Join(filepath.Dir(target), "none")
 		p.Environment.Layout.SystemDir = p.Environment.HomeDir
 		p.Extensions.Disabled = true
+		p.Tools.EditDialect = g.EditDialect
 		p.Policy.Paths = Absolute(g.PolicyPaths)
 		p.Policy.ApprovalMode, err = policy.ParseApprovalMode(g.ApprovalMode)
 		return p, err

@@ -53,7 +53,7 @@ type Session interface {
 type SessionOptions struct {
 	Flags  *Flags
 	Watch  bool           // reload settings files when they change, for a long-running session
-	Alone  bool           // ignore user settings, system settings and the environment
+	Alone  bool           // ignore user settings, system settings and the environment; fettle's own files are in "none" next to the project
 	Log    *slog.Logger   // set by WithSession
 	Hide   *redact.Masker // masks secrets in logs and errors; nil: those of the environment
 	SignIn *SignIn        // signs in to servers; nil: no user

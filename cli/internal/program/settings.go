@@ -41,8 +41,8 @@ func (g *Flags) settings() map[string]any {
 	if g.maxResult != 0 {
 		given["tools.maxResultBytes"] = g.maxResult
 	}
-	if len(g.editDialect) > 0 {
-		given["tools.editDialect"] = g.editDialect
+	if len(g.EditDialect) > 0 {
+		given["tools.editDialect"] = g.EditDialect
 	}
 	if g.staleSet {
 		given["tools.staleEdits"] = g.staleEdits

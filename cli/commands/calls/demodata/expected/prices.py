@@ -23,6 +23,6 @@ def discount(amount, percent):
     return amount - amount * percent // 100
 
 
-def format_cents(amount):
+def format_amount(amount):
     """Return an amount as text, as 2.50."""
     return "%d.%02d" % (amount // 100, amount % 100)
