@@ -18,8 +18,8 @@ import (
 // Tree knows the protected names in the writable directories of a session, and moves away those
 // that confined commands create. It is safe for concurrent use.
 //
-// A scan costs one system call per directory: only directories that have changed are read again.
-// Protected directories are not searched.
+// A scan reads the directories that have changed. It costs one system call for each directory that
+// cannot be watched, and none for the others. Protected directories are not searched.
 type Tree struct {
 	isProtected func(path string) bool
 	alive       func() bool // whether processes of ended commands still run
@@ -27,6 +27,8 @@ type Tree struct {
 
 	mu       sync.Mutex
 	roots    map[string]*directory
+	watches  *watches // nil before the first Begin and after Close
+	all      bool     // watched directories may have changed without an event
 	known    map[string]identity
 	active   int            // commands between Begin and End
 	shared   bool           // confined processes may have run since the last scan
@@ -44,6 +46,8 @@ type directory struct {
 	id      identity
 	changed unix.Timespec         // the time of its last change
 	again   bool                  // it may have changed since within the resolution of that time
+	watch   int32                 // number of its watch; 0: none; or unwatchable
+	dirty   bool                  // it has changed
 	dirs    map[string]*directory // by path
 	names   map[string]identity   // its protected entries, by path
 }
@@ -62,6 +66,9 @@ func NewTree(isProtected func(path string) bool, alive func() bool, recovery fun
 func (t *Tree) Begin(dirs []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.watches == nil {
+		t.watches = newWatches()
+	}
 	for _, dir := range dirs {
 		if t.roots[dir] == nil {
 			t.roots[dir] = new(directory) // not read before, so all in it is the user's
@@ -165,17 +172,21 @@ func (t *Tree) Remove() ([]string, error) {
 }
 
 // Close moves away the protected paths that confined processes have created since the last scan.
-// Processes that still run are those of commands whose End follows.
+// Processes that still run are those of commands whose End follows. It releases the resources that
+// Begin has allocated.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.settle(!t.shared)
+	t.watches.close()
+	t.watches = nil
 }
 
 // settle scans all directories, and keeps or moves away new names. A process that ends during the
 // scan may have created names in directories that were scanned before.
 func (t *Tree) settle(keep bool) {
 	t.shared, t.keeping = t.active > 0 || t.alive(), keep
+	t.all = t.watches.drain()
 	for _, root := range slices.Sorted(maps.Keys(t.roots)) {
 		t.scan(root)
 	}
@@ -183,7 +194,7 @@ func (t *Tree) settle(keep bool) {
 
 func (t *Tree) scan(root string) {
 	found := make(map[string]identity)
-	if d := t.visit(root, t.roots[root], found); d != nil {
+	if d := t.visit(root, t.roots[root], true, found); d != nil {
 		t.roots[root] = d
 	}
 	before := make(map[identity]bool) // a known path may have moved with its parent
@@ -209,29 +220,48 @@ func (t *Tree) scan(root string) {
 }
 
 // visit returns the current content of a directory, given the earlier one, and adds the protected
-// paths in it to found. It returns nil if it is no directory.
-func (t *Tree) visit(path string, d *directory, found map[string]identity) *directory {
-	var stat unix.Stat_t
-	begun := time.Now()
-	if err := unix.Lstat(path, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return nil
-	}
-	id := identity{stat.Dev, stat.Ino}
-	if d == nil || d.again || d.id != id || d.changed != stat.Ctim {
-		d = t.read(path, d)
-		d.id, d.changed, d.again = id, stat.Ctim, recent(stat.Ctim, begun)
+// paths in it to found. It returns nil if it is no directory. replaced states that another directory
+// may have got its path.
+func (t *Tree) visit(path string, d *directory, replaced bool, found map[string]identity) *directory {
+	before := d
+	if d == nil || d.watch <= 0 || d.dirty || t.all || replaced {
+		if d = t.refresh(path, d); d != before {
+			t.watches.endAll(before)
+		}
+		if d == nil {
+			return nil
+		}
 	}
 	maps.Copy(found, d.names)
-	for path, before := range d.dirs {
-		switch sub := t.visit(path, before, found); {
-		case sub == nil:
+	for path, sub := range d.dirs {
+		if now := t.visit(path, sub, d != before || d.watch <= 0, found); now == nil {
 			delete(d.dirs, path)
-		case sub != before:
-			d.dirs[path] = sub
+		} else if now != sub {
+			d.dirs[path] = now
 		}
 	}
 	return d
 }
+
+// refresh returns the current content of a directory, read if it may have changed. It returns nil if
+// the path is no directory.
+func (t *Tree) refresh(path string, d *directory) *directory {
+	var stat unix.Stat_t
+	if err := unix.Lstat(path, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil
+	}
+	if d != nil && d.id == idOf(&stat) && !d.dirty {
+		switch {
+		case d.watch > 0 && !t.all:
+			return d
+		case d.changed == stat.Ctim && !d.again && (d.watch != 0 || t.watches == nil):
+			return d
+		}
+	}
+	return t.read(path, &stat, d)
+}
+
+func idOf(stat *unix.Stat_t) identity { return identity{dev: stat.Dev, ino: stat.Ino} }
 
 // recent reports whether a file that changed at a time could change again without a later time,
 // because file systems store times with a resolution of a tick or of seconds.
@@ -244,31 +274,54 @@ func recent(changed unix.Timespec, now time.Time) bool {
 	return now.Sub(time.Unix(changed.Sec, changed.Nsec)) < resolution
 }
 
-// read reads a directory. It keeps the records of its subdirectories.
-func (t *Tree) read(path string, before *directory) *directory {
+// read reads a directory. It keeps the records of its subdirectories. If it cannot be read, its known
+// names stay protected.
+func (t *Tree) read(path string, stat *unix.Stat_t, before *directory) *directory {
 	d := &directory{dirs: make(map[string]*directory), names: make(map[string]identity)}
-	entries, err := os.ReadDir(path)
+	begun := time.Now()
+	fd, err := openDirectory(path)
+	if err == nil {
+		defer unix.Close(fd) //nolint:errcheck // nothing was written
+		err = unix.Fstat(fd, stat)
+	}
+	d.id, d.changed, d.again = idOf(stat), stat.Ctim, recent(stat.Ctim, begun)
+	var entries []os.DirEntry
+	if err == nil {
+		t.watches.add(fd, d)
+		entries, err = os.ReadDir(procPath(fd))
+	}
 	if errors.Is(err, fs.ErrPermission) && !t.keeping {
 		entries, err = readClosed(path)
 	}
-	if err != nil && before != nil && before.dirs != nil {
-		return before // unreadable now; its known names stay protected
+	if err != nil {
+		t.watches.end(d)
+		if before != nil && before.dirs != nil {
+			t.watches.end(before)
+			before.id, before.changed, before.again = d.id, d.changed, d.again
+			return before
+		}
 	}
 	for _, e := range entries {
 		entry := path + "/" + e.Name()
 		if t.isProtected(entry) {
 			var stat unix.Stat_t
 			if unix.Lstat(entry, &stat) == nil {
-				d.names[entry] = identity{stat.Dev, stat.Ino}
+				d.names[entry] = idOf(&stat)
 			}
 		} else if e.IsDir() {
 			d.dirs[entry] = nil
-			if before != nil {
+			if before != nil && before.id == d.id {
 				d.dirs[entry] = before.dirs[entry]
+				delete(before.dirs, entry)
 			}
 		}
 	}
 	return d
+}
+
+// openDirectory opens a directory if no part of its path is a link.
+func openDirectory(path string) (int, error) {
+	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
 
 // remove moves a path in root to the recovery directory. It follows no links, because a process may
@@ -279,7 +332,7 @@ func (t *Tree) remove(root, path string) error {
 	if err != nil {
 		return fail(err)
 	}
-	parent, err := unix.Openat2(unix.AT_FDCWD, filepath.Dir(path), &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	parent, err := openDirectory(filepath.Dir(path))
 	if err != nil {
 		return fail(err)
 	}

@@ -20,7 +20,9 @@ func protectsGit(path string) bool { return filepath.Base(path) == ".git" }
 func newTree(t *testing.T, alive *bool) (tree *Tree, recovery string) {
 	t.Helper()
 	recovery = t.TempDir()
-	return NewTree(protectsGit, func() bool { return *alive }, func() (string, error) { return recovery, nil }), recovery
+	tree = NewTree(protectsGit, func() bool { return *alive }, func() (string, error) { return recovery, nil })
+	t.Cleanup(tree.Close)
+	return tree, recovery
 }
 
 // SB-03: a name belongs to a command if a confined process ran when it appeared, and to the user
