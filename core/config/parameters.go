@@ -107,7 +107,7 @@ type Session struct {
 	// RequireSeen does not accept a matching hash alone as proof that the model
 	// has seen the file.
 	RequireSeen bool
-	// StaleEdits is "rebase" if a safe_patch is carried over to the changes that
+	// StaleEdits is "rebase" if a patch is carried over to the changes that
 	// another writer has made since the model read the file, or "refuse". "": the
 	// settings decide; without settings, such a call is refused.
 	StaleEdits string

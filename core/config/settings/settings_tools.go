@@ -45,17 +45,17 @@ type Tools struct {
 	// with tool_search. 1: always. 0 or less: never. docs/deferred-tools.md has
 	// more.
 	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=trusted,default=32768"`
-	// Maximum size in bytes of a file that the result of safe_patch, write_file
+	// Maximum size in bytes of a file that the result of a patch, write_file
 	// or edit shows completely. For a larger one, in a state that the model has
 	// seen completely, the result shows version, hash and the changed regions,
 	// unless these are as long; the same applies to a refused change. 0 or less:
 	// always the whole file, which is the default with the layout gemini.
 	// docs/context-cost.md has more.
 	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=trusted,env=CHANGED_REGIONS_ABOVE,default=16384"`
-	// How a safe_patch is treated whose file another writer has changed since the
-	// model read it. refuse: it is refused. If the change carries over, the result
-	// offers a token that repeats the call. rebase: a change that carries over is
-	// made at once, and the result shows the other writer's change.
+	// How a patch is treated if another writer has changed a file of it since the
+	// model read that. refuse: it is refused. If the change carries over, the
+	// result offers a token that repeats the call. rebase: a change that carries
+	// over is made at once, and the result shows the other writer's change.
 	// docs/safety-model.md has more.
 	StaleEdits string `json:"staleEdits" jsonschema:"enum=refuse,enum=rebase" set:"project=trusted,env=STALE_EDITS,default=refuse"`
 	// The tools with which the model changes parts of files, if core is not given:

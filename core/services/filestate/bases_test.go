@@ -133,7 +133,7 @@ func TestShowSinceABaseThatIsGone(t *testing.T) {
 		require.Equal(t, text+"more\n", now)
 		return []patch.Region{{Lines: [2]int{101, 101}, BaseLines: [2]int{101, 100}, Content: "more\n"}}
 	}
-	st := f.ShowSince(t.Context(), p, f.snap("a"), known, diff)
+	st := f.ShowSince(t.Context(), p, f.snap("a"), known, 0, diff)
 	require.Nil(t, st.Content)
 	require.Len(t, st.ChangedRegions, 1)
 	require.Equal(t, int64(2), *st.Version)
@@ -143,8 +143,8 @@ func TestShowSinceABaseThatIsGone(t *testing.T) {
 	require.Equal(t, Known{Sum([]byte(text + "more\n")), 2}, known)
 	store.put("another", make([]byte, 4500))
 	f.write("a", text)
-	st = f.ShowSince(t.Context(), p, f.snap("a"), known, nil)
+	st = f.ShowSince(t.Context(), p, f.snap("a"), known, 0, nil)
 	require.Equal(t, text, *st.Content)
 	require.Nil(t, st.ChangedRegions)
-	require.Equal(t, text, *f.ShowSince(t.Context(), p, f.snap("a"), Known{}, nil).Content)
+	require.Equal(t, text, *f.ShowSince(t.Context(), p, f.snap("a"), Known{}, 0, nil).Content)
 }

@@ -65,7 +65,7 @@ func TestKillSwitch(t *testing.T) {
 		require.Equal(t, Sum([]byte("x")), *st.SHA256)
 	}
 	f.wrote("a", "x")
-	f.show(t.Context(), f.path("a"), f.snap("a"))
+	f.show(t.Context(), f.path("a"), f.snap("a"), 0)
 	f.write("pic.png", "\x89PNG\r\n\x1a\n\x00\x00")
 	f.full("pic.png")
 	require.Nil(t, f.edit("a"))

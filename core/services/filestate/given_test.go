@@ -45,7 +45,7 @@ func TestShortHashes(t *testing.T) {
 	f.requireFull("a.txt", "one\n")
 	f.requireFull("a.txt", "two\n")
 	f.write("a.txt", "three\n")
-	f.show(t.Context(), f.path("a.txt"), f.snap("a.txt"))
+	f.show(t.Context(), f.path("a.txt"), f.snap("a.txt"), 0)
 	f.requireFull("a.txt", "three\n")
 	f.WrittenUnseen(t.Context(), f.path("a.txt"), f.info("a.txt"), "four\n", Sum([]byte("four\n")), true)
 	f.requireFull("a.txt", "four\n")

@@ -107,7 +107,7 @@ func TestPlaceholderOffLocalFileSystems(t *testing.T) {
 	f.write("a", "x")
 	snap := f.snap("a")
 	snap.Local = false
-	f.show(t.Context(), f.path("a"), snap)
+	f.show(t.Context(), f.path("a"), snap, 0)
 	for range 2 {
 		opens := f.disk.opens
 		require.NotNil(t, f.full("a").Placeholder)

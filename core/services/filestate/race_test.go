@@ -159,7 +159,7 @@ func TestKnownBytesReadUnderANewFingerprint(t *testing.T) {
 
 	f.write("a", "one")
 	f.restless("a", "one", "two")
-	require.False(t, f.show(t.Context(), p, f.snap("a")).Shown())
+	require.False(t, f.show(t.Context(), p, f.snap("a"), 0).Shown())
 	f.requireTruePair("a")
 }
 

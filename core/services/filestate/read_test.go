@@ -109,7 +109,7 @@ func TestOneOpenForEachRead(t *testing.T) {
 func TestBuildersFromBytesInHand(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one\n")
-	st := f.show(t.Context(), p, f.snap("a"))
+	st := f.show(t.Context(), p, f.snap("a"), 0)
 	require.Equal(t, "one\n", *st.Content)
 	require.Equal(t, Sum([]byte("one\n")), *st.SHA256)
 	require.Equal(t, int64(1), *st.Version)
@@ -143,7 +143,7 @@ func TestWithheldStates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, tt.adjust)
 			p := f.write(tt.file, tt.content)
-			st := f.show(t.Context(), p, f.snap(tt.file))
+			st := f.show(t.Context(), p, f.snap(tt.file), 0)
 			require.Equal(t, Withheld(p.String()), st)
 			require.False(t, st.Shown())
 			m := keys(t, st)

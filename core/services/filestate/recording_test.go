@@ -24,14 +24,14 @@ func TestRecording(t *testing.T) {
 			require.Empty(t, f.Cache.Recent())
 			require.True(t, f.Dropped(p, ""))
 			require.True(t, f.Dropped(f.path("other"), *got.State.SHA256))
-			require.False(t, f.show(t.Context(), p, f.snap("a.txt")).Shown())
+			require.False(t, f.show(t.Context(), p, f.snap("a.txt"), 0).Shown())
 			require.Nil(t, f.Decide(Check{Path: p, Proof: *got.State.SHA256}))
 			continue
 		}
 		r.Commit()
 		require.Equal(t, []string{p.String()}, f.Cache.Recent())
 		require.False(t, f.Dropped(p, *got.State.SHA256))
-		require.True(t, f.show(t.Context(), p, f.snap("a.txt")).Shown())
+		require.True(t, f.show(t.Context(), p, f.snap("a.txt"), 0).Shown())
 	}
 	// Records after the end are dropped.
 	ctx, r := f.Begin(t.Context())

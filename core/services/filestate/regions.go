@@ -24,15 +24,15 @@ func regionsNotice(base int64, regions []patch.Region) string {
 // should be shown the changed regions of text, its current content, if they are shorter than text.
 func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 	above := s.limits.ChangedRegionsAbove
-	return above > 0 && s.MayShow(p) && !s.Dropped(p, "") && (len(text) > above || !s.fits(p, text, textfile.Lines(text)))
+	return above > 0 && s.MayShow(p) && !s.Dropped(p, "") && (len(text) > above || !s.fits(p, text, textfile.Lines(text), 0))
 }
 
 // WrittenRegions is [Service.Written] for a conversation that knew every byte of the file before
 // its change, under the version base. By the regions it knows every byte of text, including edits
 // of the user. It returns false and records nothing if the regions would be as long as the content,
-// or longer than a read may show.
-func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []patch.Region) (State, bool) {
-	short, ok := s.inRegions(p, text, base, regions)
+// or longer than a read may show. room is as for [Service.ShowSince].
+func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []patch.Region, room int) (State, bool) {
+	short, ok := s.inRegions(p, text, base, regions, room)
 	if !ok {
 		return State{}, false
 	}
@@ -54,14 +54,17 @@ func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info wor
 // is zero, if the conversation no longer has it, if its bytes are not stored any more, and if the
 // differences would be as long. A full read afterwards shows content, because the conversation may
 // lack the base.
-func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []patch.Region) State {
+//
+// The content has at most room bytes, as JSON, for one of several states of a result; 0: it may fill
+// the result. A state without room is withheld.
+func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapshot, base Known, room int, diff func(base, text string) []patch.Region) State {
 	doc, regions, ok := s.regionsSince(p, snap, base, diff)
 	if !ok {
-		return s.show(ctx, p, snap)
+		return s.show(ctx, p, snap, room)
 	}
-	short, ok := s.inRegions(p, doc.Text, base.Version, regions)
+	short, ok := s.inRegions(p, doc.Text, base.Version, regions, room)
 	if !ok {
-		return s.show(ctx, p, snap)
+		return s.show(ctx, p, snap, room)
 	}
 	version, lines := s.Versions.NextVersion(), textfile.Lines(doc.Text)
 	s.recordRead(ctx, heldRead{p, reading{
@@ -98,13 +101,13 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 
 // inRegions returns the state with regions instead of the content of a file with this text, if that
 // is shorter, or, if the text exceeds a read, if it does not exceed one.
-func (s *Service) inRegions(p workspace.Path, text string, base int64, regions []patch.Region) (State, bool) {
+func (s *Service) inRegions(p workspace.Path, text string, base int64, regions []patch.Region, room int) (State, bool) {
 	lines := textfile.Lines(text)
 	short := State{ChangedRegions: regions, Notice: regionsNotice(base, regions), TotalLines: &lines}
 	switch {
-	case !s.fitsRegions(p, regions):
+	case !s.fitsRegions(p, regions, room):
 		return State{}, false
-	case !s.fits(p, text, lines):
+	case !s.fits(p, text, lines, room):
 		return short, s.fit(regions)
 	}
 	return short, wireLength(short) < wireLength(State{Content: &text})

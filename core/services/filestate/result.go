@@ -27,26 +27,32 @@ func (s *Service) SetResultBytes(n int) {
 // separately.
 const reportBytes = 1200
 
-// fitsResult reports whether the result of a change of the file at p has room for text.
-func (s *Service) fitsResult(p workspace.Path, text string) bool {
-	room := s.reportRoom(p)
+// fitsResult reports whether the result of a change of the file at p has room for text; see roomFor.
+func (s *Service) fitsResult(p workspace.Path, text string, room int) bool {
+	room = s.roomFor(p, room)
 	return len(text) <= room && textBytes(text) <= room
 }
 
 // fitsRegions is fitsResult for the regions that replace a text.
-func (s *Service) fitsRegions(p workspace.Path, regions []patch.Region) bool {
-	return jsonBytes(regions)+len(regionsNotice(math.MaxInt32, regions)) <= s.reportRoom(p)
+func (s *Service) fitsRegions(p workspace.Path, regions []patch.Region, room int) bool {
+	return jsonBytes(regions)+len(regionsNotice(math.MaxInt32, regions)) <= s.roomFor(p, room)
 }
 
 // FitsNotice reports whether the result of a change of the file at p has room for st with notice.
-func (s *Service) FitsNotice(p workspace.Path, st State, notice string) bool {
+// room is as for [Service.ShowSince].
+func (s *Service) FitsNotice(p workspace.Path, st State, notice string, room int) bool {
 	st.Notice = notice
-	return jsonBytes(st) <= s.reportRoom(p)+textBytes(p.String())
+	return jsonBytes(st) <= s.roomFor(p, room)+textBytes(p.String())
 }
 
-// reportRoom returns the number of bytes for content in the result of a change of the file at p.
-func (s *Service) reportRoom(p workspace.Path) int {
-	return s.ResultBytes() - reportBytes - 3*textBytes(p.String())
+// roomFor returns the number of bytes for content in the result of a change of the file at p: at most
+// room, unless that is 0.
+func (s *Service) roomFor(p workspace.Path, room int) int {
+	whole := s.ResultBytes() - reportBytes - 3*textBytes(p.String())
+	if room == 0 {
+		return whole
+	}
+	return min(room, whole)
 }
 
 // page returns cut, or as many of its lines as fit in the result of r. The error is of code

@@ -8,7 +8,7 @@ import (
 )
 
 // show is [Service.ShowSince] without an earlier state.
-func (s *Service) show(ctx context.Context, p workspace.Path, snap *Snapshot) State {
+func (s *Service) show(ctx context.Context, p workspace.Path, snap *Snapshot, room int) State {
 	if !s.MayShow(p) || s.Dropped(p, snap.SHA256) {
 		return Withheld(p.String())
 	}
@@ -17,7 +17,7 @@ func (s *Service) show(ctx context.Context, p workspace.Path, snap *Snapshot) St
 	}
 	doc := textfile.Decode(snap.Data)
 	lines := textfile.Lines(doc.Text)
-	if !doc.Lossless || !snap.Stable || !s.fits(p, doc.Text, lines) {
+	if !doc.Lossless || !snap.Stable || !s.fits(p, doc.Text, lines, room) {
 		return Withheld(p.String())
 	}
 	version := s.Versions.NextVersion()
@@ -65,9 +65,9 @@ func (s *Service) writtenUnknown(ctx context.Context, p workspace.Path, info wor
 }
 
 // WrittenWithin is [Service.Written], or [Service.WrittenUnseen] by hash unless the conversation knows
-// the text, for one of several states of a result. The content has at most room bytes, as JSON.
+// the text. room is as for [Service.ShowSince].
 func (s *Service) WrittenWithin(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, known bool, room int) State {
-	fits := len(text) <= room && textBytes(text) <= room
+	fits := s.fitsResult(p, text, room)
 	switch {
 	case known:
 		st := s.Written(ctx, p, info, text, sha)
@@ -104,7 +104,7 @@ func (s *Service) recordWrite(ctx context.Context, p workspace.Path, info worksp
 }
 
 func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {
-	return s.fits(p, text, lines) && s.MayShow(p) && !s.Dropped(p, "")
+	return s.fits(p, text, lines, 0) && s.MayShow(p) && !s.Dropped(p, "")
 }
 
 // MayShow reports whether the model may see bytes of the file at p: whether read_file would show it
@@ -119,6 +119,6 @@ func (s *Service) ShowsAsText(p workspace.Path, data []byte) bool {
 	return class.Kind == textfile.KindText || class.Kind == textfile.KindSVG && size <= s.limits.svgBytes
 }
 
-func (s *Service) fits(p workspace.Path, text string, lines int) bool {
-	return lines <= s.limits.Lines && len(text) <= s.limits.Bytes && s.fitsResult(p, text)
+func (s *Service) fits(p workspace.Path, text string, lines, room int) bool {
+	return lines <= s.limits.Lines && len(text) <= s.limits.Bytes && s.fitsResult(p, text, room)
 }

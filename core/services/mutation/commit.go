@@ -67,10 +67,10 @@ func (s *Service) logKept(component, path string, kept []string) {
 func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) filestate.State {
 	path, text := p.request.Path, p.change.Text
 	if p.origin != nil {
-		return s.writtenCarried(ctx, p, out)
+		return s.writtenCarried(ctx, p, out, 0)
 	}
 	if p.known && s.state.WantsRegions(path, text) {
-		if st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff())); ok {
+		if st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff()), 0); ok {
 			return st
 		}
 	}
@@ -132,20 +132,31 @@ func (s *Service) putAt(ctx context.Context, path workspace.Path, r commit.Reque
 // either if the conversation knew the base only by the hash of empty content, which needs no read.
 func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error, kept []string) Outcome {
 	s.logLate(p.request, refusal)
-	state := filestate.Withheld(p.request.Path.String())
-	knew := p.base.Exists && (p.seen || p.request.Proof != filestate.EmptySHA256)
-	if knew && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
-		if snap, err := s.state.Snapshot(ctx, p.request.Path); err == nil {
-			if again := s.again(p, refusal, snap); again != nil && len(kept) == 0 {
-				return Outcome{Again: again, State: state}
-			}
-			if state = s.show(ctx, p, snap); state.Shown() {
-				refusal = s.offer(ctx, p, snap, state, p.check().WithState(refusal))
-			}
+	if snap := s.snapshotLate(ctx, p, refusal); snap != nil {
+		next := s.again(p, refusal, snap)
+		if s.rebases(next) && len(kept) == 0 {
+			return Outcome{Carried: next, State: filestate.Withheld(p.request.Path.String())}
 		}
+		s.refuseStale(p, refusal, s.show(ctx, p, snap), snap, next)
+	} else {
+		p.refuse(refusal, filestate.Withheld(p.request.Path.String()))
 	}
-	p.refusal = &Outcome{Err: refusal, State: state, KeptFiles: kept}
+	p.refusal.KeptFiles = kept
 	return *p.refusal
+}
+
+// snapshotLate returns the content of the file of a plan that was ready and is refused, if the
+// conversation may receive it.
+func (s *Service) snapshotLate(ctx context.Context, p *Plan, refusal *fault.Error) *filestate.Snapshot {
+	knew := p.base.Exists && (p.seen || p.request.Proof != filestate.EmptySHA256)
+	if !knew || refusal.Code == fault.Cancelled || refusal.Reason == fault.Disappeared {
+		return nil
+	}
+	snap, err := s.state.Snapshot(ctx, p.request.Path)
+	if err != nil {
+		return nil
+	}
+	return snap
 }
 
 // logLate logs a refusal after the first check.

@@ -32,9 +32,11 @@ type Request struct {
 	// written text.
 	Whole bool
 	// Carry reports that the change may be carried over to content of another writer, see package
-	// rebase. A refusal of a stale change then offers a token, or, with [Options.Rebase], the plan is
-	// for the carried-over change.
+	// rebase: see [Outcome.Carried]. With [Options.Rebase] the plan is for the carried-over change.
 	Carry bool
+	// AsIs reports that the change does not concern the text: the file is removed, or moved with its
+	// bytes, and may have any content.
+	AsIs bool
 	// Remove removes the file. Only [Service.CommitSet] does.
 	Remove bool
 	// To is the path that the file is moved to, by [Service.CommitSet]; zero: it stays.
@@ -76,6 +78,8 @@ type Plan struct {
 	known   bool            // last is the base
 	info    workspace.Info  // of the base
 	hidden  bool            // the model must not see the base
+	opaque  bool            // the base is not text, and stays as it is
+	room    int             // for the state of a refusal; see [filestate.Service.ShowSince]
 	origin  *origin         // the change as computed, if it was carried over to base; nil: it was computed from base
 	refusal *Outcome
 	spent   bool
@@ -83,8 +87,11 @@ type Plan struct {
 
 // Outcome is the result of a mutation.
 type Outcome struct {
-	Err         *fault.Error       // nil: the change is on disk, unless Again is set
-	Again       *Plan              // the change carried over to content written since, to be approved and committed; then nothing was written. Otherwise nil
+	Err *fault.Error // nil: the change is on disk, unless Carried is set
+	// Carried is the change carried over to content that another writer has written since; nil: it does
+	// not carry over. Nothing was written. Without Err it is to be approved and committed; with Err it is
+	// for the content in State, and may be offered to the model.
+	Carried     *Plan
 	State       filestate.State    // latest state, withheld if the content must not be shown
 	Corrections []patch.Correction // of the committed change
 	KeptFiles   []string           // absolute paths of copies next to the target, with versions that other programs wrote during the commit
@@ -130,6 +137,22 @@ func (p *Plan) Texts() (before, after string) {
 	return before, byteOrderMark + after
 }
 
+// Corrections returns the repairs of the model's input.
+func (p *Plan) Corrections() []patch.Correction { return p.change.Corrections }
+
+// Text reports whether the base is text, or there is none.
+func (p *Plan) Text() bool { return !p.opaque }
+
+// path returns the path that the file has after the change.
+func (p *Plan) path() workspace.Path {
+	if p.moves() {
+		return p.request.To
+	}
+	return p.request.Path
+}
+
+func (p *Plan) moves() bool { return p.request.To != (workspace.Path{}) }
+
 // BOM returns whether the new file begins with a byte order mark if the change adds or removes one;
 // otherwise nil.
 func (p *Plan) BOM() *bool {
@@ -141,11 +164,13 @@ func (p *Plan) BOM() *bool {
 
 // Plan checks, reads and computes a mutation; it writes nothing. It does not fail: an error becomes
 // the refusal of the plan.
-func (s *Service) Plan(ctx context.Context, r Request) *Plan {
+func (s *Service) Plan(ctx context.Context, r Request) *Plan { return s.plan(ctx, r, 0) }
+
+func (s *Service) plan(ctx context.Context, r Request, room int) *Plan {
 	if r.Latest && r.Proof == "" {
 		r.Proof = s.state.Known(r.Path).SHA256
 	}
-	p := &Plan{request: r}
+	p := &Plan{request: r, room: room}
 	if err := s.files.Writable(r.Path); err != nil { // before an approver is asked
 		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
 	}
@@ -198,21 +223,21 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 	if refusal != nil {
 		s.logLate(r, refusal)
 		state := filestate.Withheld(r.Path.String())
+		var next *Plan
 		if p.seen && refusal.Code == fault.FileChangedSinceRead {
 			s.originate(p, refusal)
-			if s.rebase && s.carry(p, snap) {
+			if next = s.carried(p, snap); s.rebases(next) {
+				*p = *next
 				return nil
 			}
 			state = s.show(ctx, p, snap)
 		}
-		if state.Shown() {
-			refusal = s.offer(ctx, p, snap, state, check.WithState(refusal))
-		}
-		p.refuse(refusal, state)
+		s.refuseStale(p, refusal, state, snap, next)
 		return refusal
 	}
 	doc := textfile.Decode(snap.Data)
-	if !s.state.ShowsAsText(r.Path, snap.Data) || !doc.Lossless {
+	p.opaque = !s.state.ShowsAsText(r.Path, snap.Data) || !doc.Lossless
+	if p.opaque && !r.AsIs {
 		refusal := filestate.RefuseNonText(r.Path, r.Verb)
 		p.refuse(refusal, filestate.Withheld(r.Path.String()))
 		return refusal
@@ -225,7 +250,10 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 	p.info = snap.Info
 	p.known = p.last.SHA256 == snap.SHA256 && s.state.Knows(r.Path, snap.Info, snap.SHA256)
 	p.size = int64(len(snap.Data))
-	p.base = Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}
+	p.base = Base{Exists: true, SHA256: snap.SHA256}
+	if !p.opaque {
+		p.base.Text, p.base.Format = doc.Text, doc.Format
+	}
 	return nil
 }
 
@@ -239,10 +267,10 @@ func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot
 	if refusal != nil && p.hidden {
 		refusal = withoutContent(p.request, refusal)
 	}
-	if refusal == nil && !p.request.Remove {
+	if refusal == nil && !p.request.Remove && !p.opaque {
 		refusal = s.encode(p)
 	}
-	if refusal == nil && p.request.To != (workspace.Path{}) {
+	if refusal == nil && p.moves() {
 		refusal = s.checkTarget(ctx, p)
 	}
 	if refusal == nil && int64(len(p.data)) > s.state.Limits().FileBytes {
@@ -263,7 +291,7 @@ func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot
 
 // show returns the current state of the target of a refused plan.
 func (s *Service) show(ctx context.Context, p *Plan, snap *filestate.Snapshot) filestate.State {
-	return s.state.ShowSince(ctx, p.request.Path, snap, p.last, func(base, text string) []patch.Region {
+	return s.state.ShowSince(ctx, p.request.Path, snap, p.last, p.room, func(base, text string) []patch.Region {
 		return regionsOf(patch.Between(base, text))
 	})
 }

@@ -51,84 +51,72 @@ func (s *Service) originate(p *Plan, refusal *fault.Error) {
 
 // carries reports whether a change that was refused may be carried over.
 func carries(r Request, refusal *fault.Error) bool {
-	return r.Carry && r.Proof != "" && r.From == nil && refusal.Code == fault.FileChangedSinceRead && refusal.Reason == fault.Changed
+	return r.Carry && r.Proof != "" && r.From == nil && isStale(refusal)
 }
 
-// carry makes p a plan for the content of snap, if its origin carries over to that.
-func (s *Service) carry(p *Plan, snap *filestate.Snapshot) bool {
-	base, text, ok := s.carried(p, snap)
-	if !ok || p.origin.rebases == maxRebases {
-		return false
-	}
-	p.base, p.info, p.size = base, snap.Info, int64(len(snap.Data))
-	p.change = Change{Text: text, Corrections: p.origin.change.Corrections}
-	p.origin.rebases++
-	return true
+// isStale reports whether a change is refused because another writer has changed the file.
+func isStale(refusal *fault.Error) bool {
+	return refusal.Code == fault.FileChangedSinceRead && refusal.Reason == fault.Changed
 }
 
-// carried returns the content of snap as a base, and that with the change of p's origin.
-func (s *Service) carried(p *Plan, snap *filestate.Snapshot) (base Base, text string, ok bool) {
+// carried returns the plan of p's change for the content of snap; nil if it does not carry over to
+// that.
+func (s *Service) carried(p *Plan, snap *filestate.Snapshot) *Plan {
 	o, path := p.origin, p.request.Path
 	if o == nil || !snap.Stable || !s.state.MayShow(path) || s.state.Dropped(path, snap.SHA256) ||
 		!s.state.ShowsAsText(path, snap.Data) {
-		return Base{}, "", false
+		return nil
 	}
 	doc := textfile.Decode(snap.Data)
 	was, now := o.base.Format, doc.Format
 	marked := o.change.BOM != nil && *o.change.BOM != was.BOM
 	if !doc.Lossless || marked || was.Encoding != now.Encoding || was.BOM != now.BOM {
-		return Base{}, "", false
-	}
-	text, conflict := rebase.Carry(o.base.Text, o.change.Text, doc.Text)
-	return Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}, text, conflict == nil
-}
-
-// again returns a plan for the change of p, which was ready, after another writer has changed the
-// file to snap; nil if the change is to be refused.
-func (s *Service) again(p *Plan, refusal *fault.Error, snap *filestate.Snapshot) *Plan {
-	if p.origin == nil && carries(p.request, refusal) && p.base.Exists {
-		p.origin = &origin{base: p.base, change: p.change, known: p.known, version: p.last.Version}
-	}
-	if !s.rebase {
 		return nil
 	}
-	next := &Plan{request: p.request, seen: p.seen, last: p.last, origin: p.origin, hidden: p.hidden}
-	if !s.carry(next, snap) || s.encode(next) != nil {
+	text, conflict := rebase.Carry(o.base.Text, o.change.Text, doc.Text)
+	if conflict != nil {
+		return nil
+	}
+	from := *o
+	from.rebases++
+	next := &Plan{
+		request: p.request, seen: p.seen, last: p.last, hidden: p.hidden, room: p.room, origin: &from, info: snap.Info, size: int64(len(snap.Data)),
+		base:   Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format},
+		change: Change{Text: text, Corrections: o.change.Corrections},
+	}
+	if s.encode(next) != nil {
 		return nil
 	}
 	return next
 }
 
-// offer adds a token for the change of p to its refusal, whose result shows state, if the change
-// carries over to snap.
-func (s *Service) offer(ctx context.Context, p *Plan, snap *filestate.Snapshot, state filestate.State, refusal *fault.Error) *fault.Error {
-	base, text, ok := s.carried(p, snap)
-	if !ok || state.SHA256 == nil || *state.SHA256 != snap.SHA256 {
-		return refusal
-	}
-	name := p.request.Path.Rel()
-	diff := patch.Between(base.Text, text).Unified("a/"+name, "b/"+name)
-	if !makes(base.Text, diff, text) {
-		return refusal
-	}
-	offered := *refusal
-	offered.Retry = s.state.OfferRetry(ctx, p.request.Path, snap.SHA256, diff)
-	offered.Remedy = fmt.Sprintf("Call again with its sha256 and unified_diff %s, or make a new diff for latest_file_state.", offered.Retry)
-	return &offered
+// rebases reports whether next, a change carried over, is to be committed without another call.
+func (s *Service) rebases(next *Plan) bool {
+	return s.rebase && next != nil && next.origin.rebases <= maxRebases
 }
 
-// makes reports whether diff makes result of base.
-func makes(base, diff, result string) bool {
-	parsed, err := patch.Parse(diff)
-	if err != nil {
-		return false
+// again returns the plan of p's change, which was ready, after another writer has changed the file to
+// snap; nil if it does not carry over.
+func (s *Service) again(p *Plan, refusal *fault.Error, snap *filestate.Snapshot) *Plan {
+	if !carries(p.request, refusal) || !p.base.Exists {
+		return nil
 	}
-	change, err := patch.Correct(base, parsed)
-	if err != nil {
-		return false
+	if p.origin == nil {
+		p.origin = &origin{base: p.base, change: p.change, known: p.known, version: p.last.Version}
 	}
-	text, err := patch.ApplyStrict(base, change)
-	return err == nil && text == result
+	return s.carried(p, snap)
+}
+
+// refuseStale refuses p because another writer has changed its file to snap. With next, to which the
+// change was carried over, the outcome has that if it also shows the content of snap.
+func (s *Service) refuseStale(p *Plan, refusal *fault.Error, state filestate.State, snap *filestate.Snapshot, next *Plan) {
+	if state.Shown() {
+		refusal = p.check().WithState(refusal)
+	}
+	p.refuse(refusal, state)
+	if state.SHA256 != nil && *state.SHA256 == snap.SHA256 {
+		p.refusal.Carried = next
+	}
 }
 
 // Rebased returns the hash of the base from which the change was computed, if it was carried over
@@ -145,9 +133,10 @@ const maxForeign = 4 << 10
 
 // writtenCarried records the write of a carried-over change and returns the state to show, with the
 // change of the other writer. The conversation knows the written text if it knew the base of the
-// change, and the state shows the whole change of the other writer.
-func (s *Service) writtenCarried(ctx context.Context, p *Plan, out commit.Outcome) filestate.State {
-	path, text, o := p.request.Path, p.change.Text, p.origin
+// change, and the state shows the whole change of the other writer. room is as for
+// [filestate.Service.ShowSince].
+func (s *Service) writtenCarried(ctx context.Context, p *Plan, out commit.Outcome, room int) filestate.State {
+	path, text, o := p.path(), p.change.Text, p.origin
 	_, stored := s.state.Base(o.base.SHA256) // a compaction may have emptied the cache meanwhile
 	known := o.known && stored
 	foreign := patch.Between(o.base.Text, p.base.Text)
@@ -159,21 +148,21 @@ func (s *Service) writtenCarried(ctx context.Context, p *Plan, out commit.Outcom
 	}
 	var st filestate.State
 	regions := false
-	if known && o.version != 0 && s.state.WantsRegions(path, text) {
-		st, regions = s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, o.version, regionsOf(patch.Between(o.base.Text, text)))
+	if known && o.version != 0 && !p.moves() && s.state.WantsRegions(path, text) {
+		st, regions = s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, o.version, regionsOf(patch.Between(o.base.Text, text)), room)
 	}
 	switch {
 	case regions:
-	case known && len(hunks) <= maxForeign && s.state.FitsNotice(path, filestate.State{}, notices[0]):
-		st = s.state.Written(ctx, path, out.Info, text, out.SHA256)
+	case known && len(hunks) <= maxForeign && s.state.FitsNotice(path, filestate.State{}, notices[0], room):
+		st = s.state.WrittenWithin(ctx, path, out.Info, text, out.SHA256, true, room)
 	default:
-		st = s.state.WrittenUnseen(ctx, path, out.Info, text, out.SHA256, true)
+		st = s.state.WrittenWithin(ctx, path, out.Info, text, out.SHA256, false, room)
 	}
 	for _, notice := range notices {
 		if st.Notice != "" {
 			notice = st.Notice + "\n" + notice
 		}
-		if s.state.FitsNotice(path, st, notice) {
+		if s.state.FitsNotice(path, st, notice, room) {
 			st.Notice = notice
 			break
 		}

@@ -26,7 +26,8 @@ type ApplyPatchParams struct {
 const applyPatchDescription = "Adds, updates, deletes and moves files by a patch, all of them or none. The form: *** Begin Patch; for each file one of " +
 	"*** Add File: path, *** Update File: path (optionally with *** Move to: path below it), *** Delete File: path; *** End Patch. " +
 	"Lines of an update begin with a space, - or +; hunks begin with @@, optionally with a line above the hunk that has one place; *** End of File marks the end. " +
-	"Read a file completely before you change, move or delete it. If any file has changed on disk since, or a hunk has no place or several, nothing is written. " +
+	"Read a file completely before you change, move or delete it. If any file has changed on disk since, or a hunk has no place or several, nothing is written: " +
+	"pass the retry token as input if the refusal has one, else a new patch. " +
 	"The result has success, message and latest_file_state, for several files latest_file_states."
 
 func newApplyPatch() (*Factory, error) {
@@ -44,6 +45,10 @@ func newApplyPatch() (*Factory, error) {
 			return nil
 		},
 		Build: func(s Services, p ApplyPatchParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			p, token, params, err := s.expand(p, params)
+			if err != nil {
+				return nil, err
+			}
 			parsed, err := applypatch.Parse(p.Input)
 			if err != nil {
 				return nil, invalidDiff(err)
@@ -51,7 +56,7 @@ func newApplyPatch() (*Factory, error) {
 			if n := len(parsed.Operations); n > transaction.MaxOperations {
 				return nil, badParameter(fmt.Sprintf("The patch has %d operations; at most %d are possible.", n, transaction.MaxOperations), "Split the patch.")
 			}
-			set := &changeSet{services: s}
+			set := &changeSet{services: s, patch: parsed}
 			for i := range parsed.Operations {
 				o := &parsed.Operations[i]
 				c, err := s.operation(o)
@@ -59,19 +64,50 @@ func newApplyPatch() (*Factory, error) {
 					return nil, concerning(fault.As(err), i, len(parsed.Operations), string(o.Kind), o.Path)
 				}
 				set.changes = append(set.changes, c)
-				set.kinds = append(set.kinds, string(o.Kind))
 			}
+			s.claim(token, &set.changes[0].request)
 			if set.params, err = s.bases(p.Bases, set.changes, params); err != nil {
 				return nil, err
 			}
-			if kind := parsed.Operations[0].Kind; len(set.changes) == 1 && (kind == applypatch.Update || kind == applypatch.Create) {
-				c := set.changes[0]
-				c.params, c.files = set.params, []string{c.request.Path.String()}
-				return c, nil
+			if o := parsed.Operations[0]; len(set.changes) == 1 && (o.Kind == applypatch.Update || o.Kind == applypatch.Create) {
+				return set.single(), nil
 			}
 			return set, nil
 		},
 	})
+}
+
+// expand replaces a retry token by the patch and the bases that it was offered for, in the parameters and the arguments.
+func (s Services) expand(p ApplyPatchParams, params json.RawMessage) (_ ApplyPatchParams, token string, _ json.RawMessage, err error) {
+	token = retryToken(p.Input)
+	if token == "" {
+		return p, "", params, nil
+	}
+	patch, bases, ok := s.offered(ApplyPatch, token)
+	for _, name := range slices.Sorted(maps.Keys(p.Bases)) {
+		path, err := s.Paths.Resolve(name)
+		ok = ok && err == nil && strings.HasPrefix(bases[path.String()], strings.ToLower(p.Bases[name]))
+	}
+	if !ok {
+		return p, "", nil, nothingToRetry(token, "for these bases in this conversation", "Make a new patch for the latest states of its files.")
+	}
+	p.Input, p.Bases = patch, bases
+	params, err = tools.Amend(params, map[string]any{"input": patch, "bases": bases})
+	return p, token, params, err
+}
+
+// claim makes a token invalid when the change of a request is computed, which is refused if the token is already invalid.
+func (s Services) claim(token string, r *mutation.Request) {
+	if token == "" {
+		return
+	}
+	compute := r.Compute
+	r.Compute = func(base mutation.Base) (mutation.Change, *fault.Error) {
+		if !s.Retries.ClaimRetry(token) {
+			return mutation.Change{}, nothingToRetry(token, "in this conversation", "Make a new patch for the latest states of its files.")
+		}
+		return compute(base)
+	}
 }
 
 // operation returns the change of one file.
@@ -90,6 +126,7 @@ func (s Services) operation(o *applypatch.Operation) (*change, error) {
 		services: s, action: "Patch", amend: amendInput(path),
 		request: mutation.Request{
 			Path: path, To: to, Remove: o.Kind == applypatch.Delete, Latest: o.Kind != applypatch.Create,
+			Carry: o.Kind == applypatch.Update || o.Kind == applypatch.Move, AsIs: o.Diff == nil && o.Kind != applypatch.Create,
 			Verb:    filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "APPLY_PATCH"},
 			Compute: func(base mutation.Base) (mutation.Change, *fault.Error) { return s.compute(path, o, base) },
 		},
@@ -150,9 +187,7 @@ func amendInput(path workspace.Path) func(json.RawMessage, amendment) (json.RawM
 		if a.base.Exists {
 			kind = "Update"
 		}
-		_, hunks, _ := strings.Cut(a.diff, "\n+++ ")
-		_, hunks, _ = strings.Cut(hunks, "\n")
-		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, path.String(), hunks)
+		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, path.String(), hunksOf(a.diff))
 		return tools.Amend(params, map[string]any{"input": input})
 	}
 }

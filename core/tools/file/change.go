@@ -33,9 +33,11 @@ type change struct {
 	action   string // for the user: "Write", "Edit"
 	done     func(*mutation.Plan) string
 	amend    func(params json.RawMessage, a amendment) (json.RawMessage, error)
+	retry    func(path workspace.Path, next *mutation.Plan) *retry // for a carried-over change; nil: none is offered
 	endings  textfile.Newline // requested by the call; empty: the file's own
 	files    []string         // see [tools.PerFile]
 	plan     *mutation.Plan
+	refusal  *tools.Result // of plan
 	proposal *proposal // the model's proposal that the user replaced; nil: the change is the model's own
 }
 
@@ -88,19 +90,28 @@ func (c *change) Execute(ctx context.Context, _ tools.Output) (tools.Result, err
 
 // result commits plan, or returns the error of a failed one, and reports.
 func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result, error) {
-	out := c.services.Mutator.Commit(ctx, plan)
-	if out.Again != nil {
-		c.plan = out.Again
-		return tools.Result{}, tools.ErrConfirmAgain
+	if c.refusal != nil {
+		return *c.refusal, nil
 	}
-	if out.Err != nil {
-		return c.services.refused(out)
+	out := c.services.Mutator.Commit(ctx, plan)
+	switch {
+	case out.Err == nil && out.Carried != nil:
+		c.plan = out.Carried
+		return tools.Result{}, tools.ErrConfirmAgain
+	case out.Err != nil:
+		refusal := out.Err
+		if out.Carried != nil && c.retry != nil {
+			refusal = c.services.offer(ctx, refusal, c.retry(c.request.Path, out.Carried))
+		}
+		result, err := c.services.refused(refusal, []filestate.State{out.State}, out.KeptFiles)
+		c.refusal = &result
+		return result, err
 	}
 	report := Report{Success: true, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
 	c.services.accessed(ctx, c.request.Path)
 	report.Message = c.done(plan)
 	if from, ok := plan.Rebased(); ok {
-		report.Message += fmt.Sprintf(" It was carried over from base %.12s to %.12s of another writer.", from, plan.Base().SHA256)
+		report.Message += carriedOver(" It", from, plan)
 	}
 	if c.request.Edited {
 		report.Message = editedMessage(!plan.Base().Exists, out.State.Shown())
@@ -118,17 +129,30 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 	return result, err
 }
 
-// refused returns the result of a refused change.
-func (s Services) refused(out mutation.Outcome) (tools.Result, error) {
-	report := Report{Message: out.Err.Text(), LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
-	report.lead()
+// carriedOver reports that the change of file was carried over from the base with the hash from.
+func carriedOver(file, from string, plan *mutation.Plan) string {
+	return fmt.Sprintf("%s was carried over from base %.12s to %.12s of another writer.", file, from, plan.Base().SHA256)
+}
+
+// refused returns the result of a refused change, with the latest states.
+func (s Services) refused(refusal *fault.Error, states []filestate.State, kept []string) (tools.Result, error) {
+	message := lead(refusal, states)
 	beside := codeBytes // bytes of the text that accompanies the error
-	if report.Message != out.Err.Text() {
-		beside += min(len(out.Err.Text()), s.resultBytes()/4)
+	if message != refusal.Text() {
+		beside += min(len(refusal.Text()), s.resultBytes()/4)
 	}
-	report.fit(s.resultBytes() - beside)
-	content, err := tools.JSON(report)
-	return tools.Result{Error: out.Err, ReturnDisplay: tools.TextDisplay(out.Err.Display()), LLMContent: content}, err
+	var content tools.Content
+	var err error
+	if len(states) == 1 {
+		report := Report{Message: message, LatestFileState: states[0], KeptFiles: kept}
+		report.fit(s.resultBytes() - beside)
+		content, err = tools.JSON(report)
+	} else {
+		report := SetReport{Message: message, LatestFileStates: states, KeptFiles: kept}
+		report.fit(s.resultBytes() - beside)
+		content, err = tools.JSON(report)
+	}
+	return tools.Result{Error: refusal, ReturnDisplay: tools.TextDisplay(refusal.Display()), LLMContent: content}, err
 }
 
 func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {

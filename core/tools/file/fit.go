@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -23,23 +25,30 @@ const (
 	mark = "…"
 )
 
-// lead clips the message of an error result so that the hash of the state ends within the first hashWithin bytes. The
-// error of the result has the whole message.
-func (r *Report) lead() {
-	if r.LatestFileState.SHA256 == nil {
-		return
+// lead returns the message of an error result. It clips the text of the error so that the hash of the first state ends
+// within the first hashWithin bytes, and keeps the remedy with a retry token. The error of the result has the whole text.
+func lead(refusal *fault.Error, states []filestate.State) string {
+	message := refusal.Text()
+	if states[0].SHA256 == nil {
+		return message
 	}
-	head := Report{Message: r.Message, LatestFileState: r.LatestFileState}
-	head.LatestFileState.FilePath, head.LatestFileState.Content = "", nil
-	head.LatestFileState.ChangedRegions, head.LatestFileState.Notice = nil, ""
-	text, err := tools.JSON(head)
+	first := filestate.State{Version: states[0].Version, SHA256: states[0].SHA256}
+	text, err := tools.JSON(Report{Message: message, LatestFileState: first})
+	if len(states) > 1 {
+		text, err = tools.JSON(SetReport{Message: message, LatestFileStates: []filestate.State{first}})
+	}
 	if err != nil {
-		return
+		return message
 	}
-	end := strings.Index(text.String(), `,"file_path":`)
-	if over := end - hashWithin; over > 0 {
-		r.Message = clipped(r.Message, tools.JSONBytes(r.Message)-len(`""`)-over)
+	over := strings.Index(text.String(), `,"file_path":`) - hashWithin
+	if over <= 0 {
+		return message
 	}
+	room := tools.JSONBytes(message) - len(`""`) - over
+	if short := room - len(" "+refusal.Remedy); refusal.Retry != "" && short >= leastMessage {
+		return clipped(refusal.Message, short) + " " + refusal.Remedy
+	}
+	return clipped(message, room)
 }
 
 // fit shortens a report whose JSON text exceeds most bytes: first the corrections, then the kept files except for a few,
@@ -69,6 +78,22 @@ func (r *Report) fit(most int) {
 	if more := over(); more > 0 {
 		path := r.LatestFileState.FilePath
 		r.LatestFileState.FilePath = clipped(path, tools.JSONBytes(path)-len(`""`)-more)
+	}
+}
+
+// fit shortens a report whose JSON text exceeds most bytes: first the corrections, then the kept files, whose number the
+// message then reports, then the message. The states are not cut.
+func (r *SetReport) fit(most int) {
+	over := func() int { return tools.JSONBytes(r) - most }
+	if over() > 0 {
+		r.Corrections = fewer(r.Corrections, over(), 0)
+	}
+	if all := len(r.KeptFiles); over() > 0 && all > 0 {
+		r.KeptFiles = fewer(r.KeptFiles, over()+len(leftOut(all)), 0)
+		r.Message += leftOut(all - len(r.KeptFiles))
+	}
+	if more := over(); more > 0 {
+		r.Message = clipped(r.Message, max(tools.JSONBytes(r.Message)-len(`""`)-more, leastMessage))
 	}
 }
 

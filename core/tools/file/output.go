@@ -38,6 +38,9 @@ const (
 	patchOutput = `{"type":"object","oneOf":[` + changeOutput + `,{"type":"object","properties":{` +
 		`"success":{"const":true},"message":{"type":"string"},` +
 		`"latest_file_states":{"type":"array","description":"of several files, in the order of the patch","items":` + changedStateSchema + `},` +
+		`"corrections":{"type":"array","minItems":1,"description":"repairs of the patch","items":{"type":"object","properties":{` +
+		`"file_path":{"type":"string","description":"absent for the patch as a whole"},"hunk":{"type":"integer","minimum":0,"description":"1-based; 0: all hunks"},` +
+		`"kind":{"type":"string"},"lines":` + linesSchema + `},"required":["hunk","kind","lines"],"additionalProperties":false}},` +
 		`"kept_files":{"type":"array","minItems":1,"items":{"type":"string"},"description":"copies of concurrent changes by other programs"}},` +
 		`"required":["success","message","latest_file_states"],"additionalProperties":false}]}`
 )

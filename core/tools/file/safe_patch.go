@@ -2,7 +2,6 @@ package file
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -46,21 +45,22 @@ func newSafePatch() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
-			token, diff := s.retried(path, proof, p.UnifiedDiff)
-			if diff != p.UnifiedDiff {
+			diff, token := p.UnifiedDiff, retryToken(p.UnifiedDiff)
+			if offered, bases, ok := s.offered(SafePatch, token); ok && bases[path.String()] == proof {
+				diff = offered
 				if params, err = tools.Amend(params, map[string]any{"unified_diff": diff}); err != nil {
 					return nil, err
 				}
 			}
 			return &change{
-				services: s, params: params, action: "Patch", amend: amendPatch,
+				services: s, params: params, action: "Patch", amend: amendPatch, retry: s.safeRetry,
 				request: mutation.Request{
 					Path:  path,
 					Verb:  filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
 					Proof: proof, Carry: true,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
 						if token != "" && (diff == p.UnifiedDiff || !s.Retries.ClaimRetry(token)) {
-							return mutation.Change{}, nothingToRetry(token, path)
+							return mutation.Change{}, nothingToRetry(token, "for this state of "+path.String(), "Make a new diff for latest_file_state.")
 						}
 						return s.parseAndApply(path, base, diff)
 					},
@@ -69,28 +69,6 @@ func newSafePatch() (*Factory, error) {
 			}, nil
 		},
 	})
-}
-
-// retried returns the retry token that stands for a diff, and the diff that it was offered for; "" and given if given is
-// not a token, and the token and given if it is not valid for the content of the file with the hash sha.
-func (s Services) retried(path workspace.Path, sha, given string) (token, diff string) {
-	token = strings.TrimSpace(given)
-	if number, ok := strings.CutPrefix(token, "retry-"); !ok || number == "" || strings.Trim(number, "0123456789") != "" {
-		return "", given
-	}
-	if s.Retries == nil {
-		return token, given
-	}
-	if diff, ok := s.Retries.Retry(token, path, sha); ok {
-		return token, diff
-	}
-	return token, given
-}
-
-func nothingToRetry(token string, path workspace.Path) *fault.Error {
-	return fault.New(fault.InvalidDiff, "file.safe_patch",
-		fmt.Sprintf("Invalid Diff: %s was used before, or was not offered for this state of %s.", token, path.String()),
-		"Make a new diff for latest_file_state.").Because(fault.NothingToRetry)
 }
 
 // parseAndApply parses and applies the diff of one file.

@@ -38,8 +38,10 @@ type Results interface {
 
 // Retries keeps the changes behind retry tokens; *filestate.Service implements it.
 type Retries interface {
-	// Retry returns the diff of a token that was offered for the content of the file at p with the hash sha.
-	Retry(token string, p workspace.Path, sha string) (diff string, ok bool)
+	// OfferRetry returns the token for a refused change, carried over to contents with the hashes bases, by absolute path.
+	OfferRetry(ctx context.Context, tool, patch string, bases map[string]string) (token string)
+	// Retry returns the change of a valid token that was offered for the tool.
+	Retry(tool, token string) (patch string, bases map[string]string, ok bool)
 	// ClaimRetry makes a token invalid, and reports whether it was valid.
 	ClaimRetry(token string) bool
 }
@@ -66,8 +68,8 @@ type Hashes interface {
 type Mutator interface {
 	Plan(ctx context.Context, r mutation.Request) *mutation.Plan
 	Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome
-	CheckSet(plans []*mutation.Plan) (failed int, err *fault.Error)
-	CommitSet(ctx context.Context, plans []*mutation.Plan) mutation.SetOutcome
+	PlanSet(ctx context.Context, requests []mutation.Request) (plans []*mutation.Plan, refused *mutation.SetOutcome)
+	CommitSet(ctx context.Context, plans []*mutation.Plan) *mutation.SetOutcome
 }
 
 // Directories lists a directory; *workspace.Workspace implements it.
