@@ -34,11 +34,11 @@ type change struct {
 	done     func(*mutation.Plan) string
 	amend    func(params json.RawMessage, a amendment) (json.RawMessage, error)
 	retry    func(path workspace.Path, next *mutation.Plan) *retry // for a carried-over change; nil: none is offered
-	endings  textfile.Newline // requested by the call; empty: the file's own
-	files    []string         // see [tools.PerFile]
+	endings  textfile.Newline                                      // requested by the call; empty: the file's own
+	files    []string                                              // see [tools.PerFile]
 	plan     *mutation.Plan
 	refusal  *tools.Result // of plan
-	proposal *proposal // the model's proposal that the user replaced; nil: the change is the model's own
+	proposal *proposal     // the model's proposal that the user replaced; nil: the change is the model's own
 }
 
 var _ tools.Modifiable = (*change)(nil)
