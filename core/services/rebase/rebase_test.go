@@ -73,76 +73,6 @@ func TestConflictNamesTheLines(t *testing.T) {
 		Reason: "The change replaces lines 4 to 5, and another writer replaced nothing before line 7."}, conflict)
 }
 
-// triple generates a base, and two changes of it with known edits, of different lines if disjoint.
-// clash: they change a line differently.
-func triple(r *rand.Rand) (base, ours, theirs, both string, disjoint, clash bool) {
-	words := []string{"{\n", "}\n", "\n", "return\n", "a\n", "b\n"}
-	lines := make([]string, 4+r.IntN(40))
-	for i := range lines {
-		if lines[i] = words[r.IntN(len(words))]; r.IntN(3) > 0 {
-			lines[i] = fmt.Sprintf("line %d\n", i)
-		}
-	}
-	side := make([]int, len(lines)) // which side changes a line: 1, 2, or 3 for both
-	text := func(mine int) string {
-		var b strings.Builder
-		for i, line := range lines {
-			switch {
-			case side[i]&mine == 0:
-				b.WriteString(line)
-			case i%3 == 0: // removed
-			case i%3 == 1:
-				fmt.Fprintf(&b, "%d changed %d\n", side[i]&mine, i)
-			default:
-				b.WriteString(line + words[i%len(words)])
-			}
-		}
-		return b.String()
-	}
-	for range 1 + r.IntN(3) {
-		side[r.IntN(len(lines))] |= 1
-	}
-	for range 1 + r.IntN(3) {
-		side[r.IntN(len(lines))] |= 2
-	}
-	disjoint = true
-	for i, s := range side {
-		clash = clash || s == 3 && i%3 == 1
-		disjoint = disjoint && s != 3
-	}
-	return text(0), text(1), text(2), text(3), disjoint, clash
-}
-
-// ST-09: generated triples give the bytes of both changes, or a conflict.
-func TestCarryProperty(t *testing.T) {
-	t.Parallel()
-	count := 2_000
-	if os.Getenv("FETTLE_FULL") != "" {
-		count = 150_000
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	carried := 0
-	for range count {
-		base, ours, theirs, both, disjoint, clash := triple(r)
-		result, conflict := rebase.Carry(base, ours, theirs)
-		if conflict != nil {
-			require.NotEqual(t, base, theirs, "nothing to carry over")
-			continue
-		}
-		carried++
-		require.False(t, clash, "%q\n%q\n%q", base, ours, theirs)
-		if !disjoint || ours == base || theirs == base { // edits that undo each other
-			continue
-		}
-		require.Equal(t, both, result, "%q\n%q\n%q", base, ours, theirs)
-		mirrored, conflict := rebase.Carry(base, theirs, ours)
-		require.Nil(t, conflict)
-		require.Equal(t, both, mirrored)
-	}
-	require.Greater(t, carried, count/10)
-	t.Logf("%d of %d carried over", carried, count)
-}
-
 // What carries over is what git merge-file makes of the three texts.
 func TestCarryLikeGit(t *testing.T) {
 	t.Parallel()
@@ -151,9 +81,10 @@ func TestCarryLikeGit(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	dir := t.TempDir()
-	r := rand.New(rand.NewPCG(3, 4))
+	g := generator{rand.New(rand.NewPCG(3, 4))}
 	for n := 0; n < 100; {
-		base, ours, theirs, _, _, _ := triple(r)
+		s := g.triple()
+		base, ours, theirs := s.base, s.ours, s.theirs
 		result, conflict := rebase.Carry(base, ours, theirs)
 		if conflict != nil {
 			continue
