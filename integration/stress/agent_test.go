@@ -37,8 +37,12 @@ type agent struct {
 	calls  *scheduler.Scheduler
 }
 
-func newAgent(dir, home string) (*agent, error) {
-	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
+func newAgent(dir, home string, change ...func(*config.Parameters)) (*agent, error) {
+	p := config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}}
+	for _, f := range change {
+		f(&p)
+	}
+	c, err := config.New(p)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,15 @@
 package stress
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +43,13 @@ var owners = func() []string {
 type state struct {
 	counters map[string]int
 	save     string
+	apart    bool // see rebase_linux_test.go
 }
 
 func (s state) text() string {
+	if s.apart {
+		return s.sections()
+	}
 	var b strings.Builder
 	for _, o := range owners {
 		fmt.Fprintf(&b, "%-5s %07d\n", o, s.counters[o])
@@ -53,16 +60,19 @@ func (s state) text() string {
 
 // next returns the state that an owner saves after s, in its n-th attempt.
 func (s state) next(owner string, n int) state {
-	next := state{map[string]int{}, fmt.Sprintf("%s#%0*d", owner, len(start0)-len(owner)-1, n)}
-	for o, c := range s.counters {
-		next.counters[o] = c
+	if s.apart {
+		return s.with(owner, n)
 	}
+	next := state{counters: maps.Clone(s.counters), save: fmt.Sprintf("%s#%0*d", owner, len(start0)-len(owner)-1, n)}
 	next.counters[owner]++
 	return next
 }
 
 // parse parses a content; ok is false if it is torn.
 func parse(content []byte) (s state, ok bool) {
+	if bytes.HasPrefix(content, []byte(apartMark)) {
+		return parseSections(string(content))
+	}
 	s.counters = map[string]int{}
 	for line := range strings.Lines(string(content)) {
 		var owner string
@@ -147,14 +157,18 @@ func patchCounter(args []string) error {
 
 // editByRename is an editor that loads the file, waits for its user, and exchanges a
 // new file with the file that is at the path then. It reads the displaced file when
-// no process writes to it any more. It prints "save SAVE BASE DISPLACED".
+// no process writes to it any more. It prints "save SAVE BASE DISPLACED
+// renamed". It stops after the given number of saves, if any.
 func editByRename(args []string) error {
 	path, temp := filepath.Join(args[0], target), filepath.Join(args[0], ".editor.tmp")
-	pace, err := time.ParseDuration(args[1])
+	pace, most, err := editorArgs(args)
 	if err != nil {
 		return err
 	}
 	return untilStopped(func(n int, out io.Writer) error {
+		if n > most {
+			return errDone
+		}
 		base, err := load(path)
 		if err != nil {
 			return err
@@ -190,20 +204,34 @@ func editByRename(args []string) error {
 		if !ok {
 			return fmt.Errorf("displaced a torn file: %q", content)
 		}
-		fmt.Fprintln(out, "save", next.save, base.save, was.save)
+		fmt.Fprintln(out, "save", next.save, base.save, was.save, "renamed")
 		return os.Remove(temp)
 	})
 }
 
+// editorArgs returns the longest time between two saves of an editor and the number
+// of its saves.
+func editorArgs(args []string) (pace time.Duration, most int, err error) {
+	if pace, err = time.ParseDuration(args[1]); err != nil || len(args) < 3 {
+		return pace, math.MaxInt, err
+	}
+	most, err = strconv.Atoi(args[2])
+	return pace, most, err
+}
+
 // editInPlace is an editor that loads the file, waits for its user, and writes into
-// the file that is at the path then. It prints "save SAVE BASE DISPLACED".
+// the file that is at the path then. It prints "save SAVE BASE DISPLACED", and stops
+// as [editByRename] does.
 func editInPlace(args []string) error {
 	path := filepath.Join(args[0], target)
-	pace, err := time.ParseDuration(args[1])
+	pace, most, err := editorArgs(args)
 	if err != nil {
 		return err
 	}
 	return untilStopped(func(n int, out io.Writer) error {
+		if n > most {
+			return errDone
+		}
 		base, err := load(path)
 		if err != nil {
 			return err
@@ -223,6 +251,11 @@ func editInPlace(args []string) error {
 			return fmt.Errorf("about to write over a torn file: %q", content)
 		}
 		next := base.next("I", n)
+		if next.apart {
+			if err := f.Truncate(0); err != nil {
+				return err
+			}
+		}
 		if _, err := f.WriteAt([]byte(next.text()), 0); err != nil {
 			return err
 		}
@@ -233,7 +266,7 @@ func editInPlace(args []string) error {
 
 // load reads the file until it is whole, because the editor in place may be writing.
 func load(path string) (state, error) {
-	for tries := 0; ; tries++ {
+	for begun := time.Now(); ; runtime.Gosched() {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return state{}, err
@@ -242,7 +275,7 @@ func load(path string) (state, error) {
 		if ok {
 			return s, nil
 		}
-		if tries == 1000 {
+		if time.Since(begun) > 10*time.Second {
 			return s, fmt.Errorf("torn and never repaired: %q", content)
 		}
 	}
@@ -285,12 +318,13 @@ func readForever(args []string) error {
 
 // record holds the reports of the processes of a race.
 type record struct {
-	upon   map[string]string // by save: the replaced save, for attempts, acknowledged saves and editors
-	base   map[string]string // by editor's save: the save it was loaded from
-	acked  []string
-	edited []string
-	kept   []string
-	counts map[string]int // lines of other kinds
+	upon    map[string]string // by save: the replaced save, for attempts, acknowledged saves and editors
+	base    map[string]string // by editor's save: the save it was loaded from
+	acked   []string
+	edited  []string
+	renamed []string // those of the editor by rename
+	kept    []string
+	counts  map[string]int // lines of other kinds
 }
 
 func (r *record) add(t *testing.T, lines [][]string) {
@@ -305,6 +339,9 @@ func (r *record) add(t *testing.T, lines [][]string) {
 		case "save":
 			r.upon[l[1]], r.base[l[1]] = l[3], l[2]
 			r.edited = append(r.edited, l[1])
+			if len(l) > 4 {
+				r.renamed = append(r.renamed, l[1])
+			}
 		case "kept":
 			r.kept = append(r.kept, l[1])
 		case "read":
@@ -329,7 +366,7 @@ func (r *record) add(t *testing.T, lines [][]string) {
 func TestEditorsAndPatchers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, target)
-	first := state{map[string]int{}, start0}
+	first := state{counters: map[string]int{}, save: start0}
 	for _, o := range owners {
 		first.counters[o] = 0
 	}
@@ -357,10 +394,10 @@ func TestEditorsAndPatchers(t *testing.T) {
 	require.NoError(t, err)
 	last, ok := parse(content)
 	require.True(t, ok)
-	history := r.history(t, last.save)
+	history := r.history(t, start0, last.save)
 	beside := map[string]bool{} // by saves that fettle kept
 	for _, save := range r.leftFiles(t, dir) {
-		maps.Copy(beside, r.history(t, save))
+		maps.Copy(beside, r.history(t, start0, save))
 	}
 
 	for _, save := range r.acked {
@@ -391,12 +428,12 @@ func TestEditorsAndPatchers(t *testing.T) {
 		r.counts["calls"], len(r.acked), len(history), len(r.edited), kept, byOther, stale, r.counts["reads"], r.counts["busy"], r.counts["half"], r.counts["reread"])
 }
 
-// history returns the saves that led to a save, with the first state: each replaced
-// the previous one.
-func (r *record) history(t *testing.T, save string) map[string]bool {
+// history returns the saves that led from the first state to a save: each replaced the
+// previous one.
+func (r *record) history(t *testing.T, first, save string) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}
-	for ; save != start0; save = r.upon[save] {
+	for ; save != first; save = r.upon[save] {
 		require.NotEmpty(t, save)
 		require.False(t, seen[save], "%s comes before itself", save)
 		seen[save] = true
@@ -430,7 +467,5 @@ func (r *record) leftFiles(t *testing.T, dir string) []string {
 // editor's save was written into without having seen that save: then that editor lost
 // it.
 func (r *record) displacedByRename(save string) bool {
-	return slices.ContainsFunc(r.edited, func(other string) bool {
-		return strings.HasPrefix(other, "R#") && other != save && r.upon[other] == r.upon[save]
-	})
+	return slices.ContainsFunc(r.renamed, func(other string) bool { return other != save && r.upon[other] == r.upon[save] })
 }

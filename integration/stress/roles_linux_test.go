@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +28,7 @@ const (
 var roles = map[string]func(args []string) error{
 	"patch forever":    patchForever,
 	"patcher":          patchCounter,
+	"rebaser":          patchSection,
 	"editor by rename": editByRename,
 	"editor in place":  editInPlace,
 	"reader":           readForever,
@@ -80,6 +82,13 @@ func (p *process) ready() {
 func (p *process) stop() [][]string {
 	p.t.Helper()
 	require.NoError(p.t, p.stdin.Close())
+	return p.wait()
+}
+
+// wait waits for the end of the process and returns the lines that it printed since,
+// as fields.
+func (p *process) wait() [][]string {
+	p.t.Helper()
 	out, err := io.ReadAll(p.out)
 	require.NoError(p.t, err)
 	require.NoError(p.t, p.cmd.Wait())
@@ -90,8 +99,11 @@ func (p *process) stop() [][]string {
 	return lines
 }
 
-// untilStopped prints "ready", calls f with 1, 2, 3 … until standard input is closed,
-// and then prints the text that f wrote to out.
+// errDone ends the loop of [untilStopped].
+var errDone = errors.New("done")
+
+// untilStopped prints "ready", calls f with 1, 2, 3 … until standard input is closed
+// or f returns [errDone], and then prints the text that f wrote to out.
 func untilStopped(f func(i int, out io.Writer) error) error {
 	stopped := make(chan struct{})
 	go func() {
@@ -106,7 +118,12 @@ func untilStopped(f func(i int, out io.Writer) error) error {
 			_, err := out.WriteTo(os.Stdout)
 			return err
 		default:
-			if err := f(i, &out); err != nil {
+			err := f(i, &out)
+			if errors.Is(err, errDone) {
+				_, err = out.WriteTo(os.Stdout)
+				return err
+			}
+			if err != nil {
 				return err
 			}
 		}
