@@ -184,6 +184,9 @@ func TestNew(t *testing.T) {
 	_, err = config.New(config.Parameters{TargetDir: "x", Policy: config.Policy{ApprovalMode: "sometimes"}})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.ErrorContains(t, err, "sometimes")
+	_, err = config.New(config.Parameters{TargetDir: "x", Session: config.Session{StaleEdits: "Rebase"}}) // ST-04
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.ErrorContains(t, err, `"Rebase"`)
 
 	// A layout is used as a whole or refused, never replaced silently.
 	for _, l := range []layout.Layout{{Dir: ".mine"}, {ToolNames: map[string]string{"edit": "replace"}}} {

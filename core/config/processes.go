@@ -166,7 +166,7 @@ func (r confinedRunner) Program(ctx context.Context, p process.Program) (process
 // keepsChanged lets an approved change create protected paths while confined
 // programs run.
 func (s *shared) keepsChanged(next scheduler.Executing) scheduler.Executing {
-	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
+	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context, bool) []string, error) {
 		kept := func() {}
 		if p.Spec.Origin.Group == tools.GroupBuiltIn && p.Spec.Kind != tools.KindExecute && p.Spec.Mutates() {
 			var created []string
@@ -180,12 +180,12 @@ func (s *shared) keepsChanged(next scheduler.Executing) scheduler.Executing {
 			kept()
 			return nil, err
 		}
-		return func(ctx context.Context) []string {
+		return func(ctx context.Context, again bool) []string {
 			kept()
 			if ended == nil {
 				return nil
 			}
-			return ended(ctx)
+			return ended(ctx, again)
 		}, nil
 	}
 }

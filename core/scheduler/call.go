@@ -174,13 +174,14 @@ func (c *call) execute(ctx context.Context) (resp Response, again bool) {
 	out, closeOutput := c.output()
 	within, closeHost := host.Detachable(ctx)
 	err = tools.Protect(c.name, "execute", func() (err error) {
-		defer executed(ctx)
+		defer func() { executed(ctx, again) }()
 		defer closeHost()
 		defer closeOutput()
 		result, err = c.inv.Execute(within, out)
+		again = errors.Is(err, tools.ErrConfirmAgain) && !c.willRefuse
 		return err
 	})
-	if errors.Is(err, tools.ErrConfirmAgain) && !c.willRefuse {
+	if again {
 		c.executed = false
 		return Response{}, true
 	}

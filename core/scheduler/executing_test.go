@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,12 +31,13 @@ func TestExecutingIsBetweenTheAnswerAndTheCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 			s.run = end.run
-			s.options.Executing = func(_ context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
+			s.options.Executing = func(_ context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context, bool) []string, error) {
 				require.Equal(t, "c1", p.CallID)
 				require.Equal(t, "fakes something", inv.Description())
 				require.Len(t, s.questions, 1, "the user has answered")
 				s.steps = append(s.steps, "before")
-				return func(context.Context) []string {
+				return func(_ context.Context, again bool) []string {
+					require.False(t, again)
 					s.steps = append(s.steps, "after")
 					return []string{"noted"}
 				}, nil
@@ -50,13 +52,32 @@ func TestExecutingIsBetweenTheAnswerAndTheCall(t *testing.T) {
 	}
 }
 
+// ST-05: if the call must be confirmed again, the returned function is called with again, and Executing before the
+// next attempt.
+func TestExecutingAgain(t *testing.T) {
+	s := newSetup(tools.KindEdit, policy.Allow, "")
+	runs := 0
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		if runs++; runs == 1 {
+			return tools.Result{}, tools.ErrConfirmAgain
+		}
+		return tools.Result{}, nil
+	}
+	s.options.Executing = func(context.Context, scheduler.Proposal, tools.ToolInvocation) (func(context.Context, bool) []string, error) {
+		return func(_ context.Context, again bool) []string { return []string{fmt.Sprint(runs, again)} }, nil
+	}
+	resp := s.call(t.Context())
+	require.Equal(t, scheduler.StatusSuccess, resp.Status)
+	require.Equal(t, []string{"1 true", "2 false"}, resp.Notices)
+}
+
 // CM-15: an error of Executing prevents the call.
 func TestExecutingCanRefuse(t *testing.T) {
 	for name, executing := range map[string]scheduler.Executing{
-		"fault": func(context.Context, scheduler.Proposal, tools.ToolInvocation) (func(context.Context) []string, error) {
+		"fault": func(context.Context, scheduler.Proposal, tools.ToolInvocation) (func(context.Context, bool) []string, error) {
 			return nil, fault.New(fault.NoSpaceLeft, "x", "Full.", "")
 		},
-		"panic": func(context.Context, scheduler.Proposal, tools.ToolInvocation) (func(context.Context) []string, error) {
+		"panic": func(context.Context, scheduler.Proposal, tools.ToolInvocation) (func(context.Context, bool) []string, error) {
 			panic(errors.New("no"))
 		},
 	} {

@@ -231,7 +231,7 @@ func (k *Keeper) Steps(steps agent.Steps) agent.Steps {
 // the changes. If storing fails, the call still runs; the model and the user are
 // notified that it cannot be undone.
 func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing {
-	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
+	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context, bool) []string, error) {
 		if k == nil || !p.Spec.Mutates() || !k.Keeps() {
 			return nil, nil
 		}
@@ -252,12 +252,23 @@ func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing 
 		})
 		switch {
 		case err == nil:
-			return taken.End, nil
+			return func(ctx context.Context, again bool) []string {
+				if again {
+					taken.Abandon(ctx)
+					return nil
+				}
+				return taken.End(ctx)
+			}, nil
 		case ctx.Err() != nil:
 			return nil, fault.WasCancelled("keeper.before", ctx.Err())
 		}
 		notice := "This change cannot be undone with fettle restore: " + fault.MessageOf(err)
-		return func(context.Context) []string { return []string{notice} }, nil
+		return func(_ context.Context, again bool) []string {
+			if again {
+				return nil
+			}
+			return []string{notice}
+		}, nil
 	}
 }
 

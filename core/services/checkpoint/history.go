@@ -122,6 +122,9 @@ func (s *Store) read(ctx context.Context, path string) (*History, error) {
 			h.enter(byID, l)
 		}
 	}
+	for _, t := range h.Turns { // the abandoned calls during which nothing has changed
+		t.Entries = slices.DeleteFunc(t.Entries, func(e *Entry) bool { return e.Kind == KindBetween && len(e.Files) == 0 })
+	}
 	h.Turns = slices.DeleteFunc(h.Turns, func(t *Turn) bool { return len(t.Entries) == 0 })
 	return h, nil
 }
@@ -157,6 +160,9 @@ func (h *History) enter(byID map[string]*Entry, l line) {
 	if l.Type == lineEnd {
 		e.Ended, e.Running, e.Files, e.Notes = l.Time, false, l.Files, l.Notes
 		e.Background, e.Interrupted = e.Background || l.Background, l.Interrupted
+		if l.Kind == KindBetween { // of an abandoned call
+			e.Kind, e.CallID, e.Tool, e.Agent, e.About = l.Kind, "", "", "", ""
+		}
 	}
 }
 

@@ -77,7 +77,8 @@ type Call struct {
 	Progress func(files int)
 }
 
-// ActiveCall is a call for which every file that it may change is saved. End must be called once.
+// ActiveCall is a call for which every file that it may change is saved. End or Abandon must be
+// called once.
 type ActiveCall struct {
 	r          *Recorder
 	turn       int
@@ -332,6 +333,22 @@ func (t *ActiveCall) End(ctx context.Context) []string {
 		return []string{"The changes of this call could not be recorded, so that they cannot be undone: " + lineOf(err)}
 	}
 	return unrestorable(changes)
+}
+
+// Abandon ends a call that has changed nothing. Changes since Begin are recorded as those of other
+// processes. It does not stop when ctx ends.
+func (t *ActiveCall) Abandon(ctx context.Context) {
+	r := t.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changes, notes, err := t.changes(context.WithoutCancel(ctx))
+	if err == nil {
+		err = r.end(t, KindBetween, changes, notes)
+	}
+	r.leave()
+	if err != nil {
+		r.store.o.Logger.Warn("the end of a call could not be recorded", "error", err)
+	}
 }
 
 // leave records the end of a call.
