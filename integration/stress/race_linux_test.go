@@ -201,7 +201,10 @@ func editByRename(args []string) error {
 			return err
 		}
 		was, ok := parse(content)
-		if !ok {
+		switch {
+		case !ok && next.apart && len(content) == 0:
+			was.save = emptied
+		case !ok:
 			return fmt.Errorf("displaced a torn file: %q", content)
 		}
 		fmt.Fprintln(out, "save", next.save, base.save, was.save, "renamed")
