@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/stretchr/testify/require"
 )
 
 // asks fails unless each line asks however commands can be confined.
@@ -19,6 +20,19 @@ func asks(t *testing.T, e *policy.Engine, p places, lines string) {
 			if d := judgeFree(t, e, confinable, line, p); d.Decision == policy.Allow {
 				t.Errorf("%q is free with confinement %q: %s", line, confinable, d.Reason)
 			}
+		}
+	}
+}
+
+// PB-06: no line that only resembles those of readonly.txt runs unasked.
+func TestReadOnlyLookalikes(t *testing.T) {
+	lines := listed(t, "lookalikes.txt")
+	require.GreaterOrEqual(t, len(lines), 300)
+	e := table(t)
+	for _, confinable := range []string{policy.Namespaces, "landlock", ""} {
+		for _, line := range lines {
+			d := judgeFree(t, e, confinable, line, nil)
+			require.NotEqual(t, policy.Allow, d.Decision, "%q with confinement %q: %s", line, confinable, d.Reason)
 		}
 	}
 }
@@ -40,7 +54,30 @@ fd -l
 fd --exec rm
 fd --exec-batch=rm
 fd -Hx rm
-find . -exec cat {} \;
+find . -exec rm {} \;
+find . -exec rm {} +
+find . -exec cat {}
+find . -exec sed -i s/a/b/ {} +
+find . -exec sed -n "$x" {} \;
+find . -exec sh {} \;
+find . -exec {} \;
+find . -exec cat {} \; -delete
+find . -exec cat {} \; -exec rm {} \;
+find . -exec echo + {} \; -exec rm {} +
+find . -exec sort {} -o a \;
+find "$x" -exec rg a {} \;
+find * -exec rg a {} \;
+find . -exec rg a * {} \;
+find . -exec $x {} \;
+find . -exec cat /etc/shadow {} +
+find . -exec cat ~/.ssh/id_rsa \;
+find /root -exec cat {} \;
+find . -exec cat {} "$e" \;
+find . -execdir cat {} \;
+find . -ok cat {} \;
+find . -exec env {} \;
+find . -exec find {} -delete \;
+find . -exec xargs {} \;
 find . -execdir cat {} +
 find . -ok cat {} \;
 find . -okdir cat {} \;

@@ -272,6 +272,10 @@ func (c *check) value(name string, value shell.Word, attached bool) {
 	}
 	c.apply(o)
 	for i, kind := range o.Values {
+		if kind == "command" {
+			c.command()
+			return
+		}
 		if !attached || i > 0 {
 			if c.at >= len(c.words) {
 				return // the program refuses it
@@ -287,6 +291,18 @@ func (c *check) value(name string, value shell.Word, attached bool) {
 			c.refuse("%s", why)
 		}
 	}
+}
+
+// command skips a command of find, which is a part of the line by itself.
+func (c *check) command() {
+	for ; c.at < len(c.words); c.at++ {
+		w := c.words[c.at]
+		if w.Static && (w.Text == ";" || w.Text == "+" && c.words[c.at-1].Static && c.words[c.at-1].Text == "{}") {
+			c.at++
+			return
+		}
+	}
+	c.refuse("a command of %s has no end", c.name)
 }
 
 // operandWord processes an operand.

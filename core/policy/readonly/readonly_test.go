@@ -23,7 +23,7 @@ func check(words ...string) string {
 // values are harmless values of each kind.
 var values = map[string]string{
 	"num": "3", "word": "auto", "text": "x", "read": "f", "names": "f", "dir": "d", "columns": "pid,comm", "format": "%h", "script": "p", "path": "f",
-	"plus": "+%s", "filter": ".", "letters": "aux", "awk": "{print}",
+	"plus": "+%s", "filter": ".", "letters": "aux", "awk": "{print}", "command": ";",
 }
 
 // begins returns a command of a row: its words, and the operands that it requires.

@@ -30,8 +30,13 @@ func (a *analysis) expandsVariable(p *syntax.ParamExp) {
 // shows a value that is no number in its message.
 func (a *analysis) expandsArithmetic(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
-		if w, ok := n.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
-			a.expands = append(a.expands, expansion{name: w.Lit()})
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // the words of commands are no variables
+		case *syntax.Word:
+			if syntax.ValidName(n.Lit()) {
+				a.expands = append(a.expands, expansion{name: n.Lit()})
+			}
 		}
 		return true
 	})
