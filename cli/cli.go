@@ -5,12 +5,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,6 +35,7 @@ func Main() int {
 	if os.Getenv("GOGC") == "" {
 		collectLate()
 	}
+	log.SetOutput(io.Discard) // SDKs of providers log to stderr, where a screen may be
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
@@ -80,7 +81,7 @@ func rootCommand(p *program.Program) *cobra.Command {
 	var talk conversation.Flags
 	var showVersion bool
 	root := &cobra.Command{
-		Use:   "fettle",
+		Use:   "fettle [PROMPT]",
 		Short: "The tool layer of a coding agent: verified reads and writes of files",
 		Long: `fettle runs the tools of a coding agent. Every read returns a version and a hash,
 every write states the hash it was based on, and a write that would overwrite the
@@ -89,52 +90,46 @@ changes of another process is refused.
 With -p a model works on a prompt with these tools.`,
 		Example: `  fettle -p 'Why does the build fail? @Makefile'
   git diff | fettle -p 'Review this change.' -o json
-  fettle --resume -p 'And the tests?'`,
+  fettle --resume -p 'And the tests?'
+  fettle 'Add a test for the parser'`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args: func(root *cobra.Command, args []string) error {
-			if showVersion || root.Flags().Changed(conversation.ResumeFlag) && len(args) == 1 { // --resume 3
+			if showVersion {
 				return nil
 			}
-			return knownCommand(root, args)
+			return positional(p, root, &talk, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
 				return printVersion(p)
 			}
-			if len(args) == 1 {
-				talk.Resume = args[0]
+			if other, args := listing(cmd); other != nil {
+				other.SetContext(cmd.Context())
+				return other.RunE(other, args)
 			}
 			return start(p, cmd, &g, &talk)
 		},
-		PersistentPreRun: func(*cobra.Command, []string) { p.Parsed = true },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			p.Parsed = true
+			return g.Check(cmd.Flags())
+		},
 	}
 	// The version flag is defined here because cobra prints its own with
 	// text/template, and a program that links text/template keeps every method of
 	// every type.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
-	g.Register(root, providers.All{}.Names())
+	g.Register(root)
 	talk.Register(root.Flags())
 	talk.RegisterSession(root)
+	registerListings(root)
 	root.AddCommand(calls.CallCommand(p, &g), calls.ListCommand(p, &g), calls.DemoCommand(p, &g), versionCommand(p), completionCommand(p))
-	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g), settings.DoctorCommand(p, &g))
+	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g), settings.DoctorCommand(p, &g), settings.ModelsCommand(p, &g))
 	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), sessions.RecoverCommand(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g))
 	extensions := extensions.Command(p, &g)
 	extensions.AddCommand(scaffold.ExtensionsCommand(p, &g))
 	root.AddCommand(extensions, scaffold.Command(p, &g))
 	return root
-}
-
-// knownCommand rejects an unknown command and suggests similar ones.
-func knownCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	remedy := "See fettle --help."
-	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
-		remedy = "Did you mean fettle " + strings.Join(near, " or fettle ") + "? " + remedy
-	}
-	return program.UsageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
 }

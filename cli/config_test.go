@@ -39,7 +39,7 @@ func configPlace(t *testing.T) (home string, run func(args ...string) (code prog
 		p := &program.Program{Out: &out, Err: &errs}
 		var g program.Flags
 		root := &cobra.Command{Use: "fettle", SilenceErrors: true, SilenceUsage: true}
-		g.Register(root, nil)
+		g.Register(root)
 		root.AddCommand(settings.Command(p, &g))
 		root.SetArgs(settings.NegativeValues(append([]string{"config"}, args...)))
 		err := root.ExecuteContext(t.Context())

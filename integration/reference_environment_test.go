@@ -24,7 +24,7 @@ type variable struct{ name, meaning string }
 func variables() []variable {
 	var all []variable
 	for _, p := range standard.Providers() {
-		for _, v := range append(p.Keys, p.Address) {
+		for _, v := range slices.Concat(p.Keys, p.Others, []standard.Variable{p.Address}) {
 			all = append(all, variable{v.Name, v.About})
 		}
 	}
@@ -104,17 +104,20 @@ func TestReferenceOfVariables(t *testing.T) {
 func TestReferenceOfProviders(t *testing.T) {
 	const begin, end = "<!-- generated: go test ./integration -run TestReferenceOfProviders -update -->\n\n", "\n\n"
 	var want strings.Builder
-	want.WriteString("| provider | key | address |\n|---|---|---|")
+	want.WriteString("| model | key | address | default model |\n|---|---|---|---|")
 	for _, p := range standard.Providers() {
-		var keys []string
-		for _, v := range p.Keys {
-			keys = append(keys, "`"+v.Name+"`")
+		var variables []string
+		for _, v := range slices.Concat(p.Keys, p.Others) {
+			variables = append(variables, "`"+v.Name+"`")
 		}
-		names, key := "`"+p.Name+":NAME`", strings.Join(keys, ", else ")
-		if p.Keyless {
-			names, key = names+", and every compatible server", key+"; a server of your own may need none"
+		name, word, initial := "`"+p.Name+":NAME`", ", else ", ""
+		if len(p.Keys) == 0 {
+			word = ", "
 		}
-		fmt.Fprintf(&want, "\n| %s | %s | `%s` |", names, key, p.Address.Name)
+		if p.Default != "" {
+			initial = "`" + p.Default + "`"
+		}
+		fmt.Fprintf(&want, "\n| %s | %s | `%s` | %s |", name, strings.Join(variables, word), p.Address.Name, initial)
 	}
 	const page = "docs/configuration.md"
 	before, rest, found := strings.Cut(textOf(t, page), begin)

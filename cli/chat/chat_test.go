@@ -74,7 +74,12 @@ func (scripts) Parameters(p config.Parameters) config.Parameters {
 	return p
 }
 
-func (scripts) Models(config.Variables) program.Models { return scripts{} }
+func (scripts) Models(config.Variables) program.Models       { return scripts{} }
+func (scripts) List(config.Variables) []program.ProviderInfo { return nil }
+func (scripts) ModelNames(context.Context, config.Variables, string) ([]string, error) {
+	return nil, nil
+}
+func (scripts) Aliases() map[string]model.Name { return nil }
 
 func (scripts) Resolve(name string) (model.Name, error) {
 	return model.ParseName(name, []string{script.Provider})

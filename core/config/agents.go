@@ -34,9 +34,10 @@ type Agents struct {
 	// environment. The Config closes the service. nil: no remote agents.
 	Remote func(b *bus.MessageBus, v Variables) subagent.RemoteAgents
 	Depth  int // how many levels of agents may call each other; 0: 1, so that an agent cannot call another
-	// CheckModel validates the model name of a definition. An agent with an
-	// invalid name runs on its caller's model. nil: names are not validated.
-	CheckModel func(name string) error
+	// CheckModel validates the model name of a definition, with the variables
+	// that contain keys. An agent whose model cannot be used runs on its
+	// caller's model. nil: names are not validated.
+	CheckModel func(name string, v Variables) error
 }
 
 // loadAgents creates the service for remote agents, and reads the definitions.
@@ -55,7 +56,10 @@ func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error 
 		userDir, _ := c.userDir() // "": there is none
 		from := agentset.Sources{
 			Definitions: p.Agents.Definitions, Dirs: slices.Concat(p.Agents.Dirs, c.brought().Agents), UserDir: userDir,
-			Registry: s.registry, Local: p.Conversation.Models != nil, CheckModel: p.Agents.CheckModel, Rules: sh.rules.Change, Logger: p.Environment.Logger,
+			Registry: s.registry, Local: p.Conversation.Models != nil, Rules: sh.rules.Change, Logger: p.Environment.Logger,
+		}
+		if check := p.Agents.CheckModel; check != nil {
+			from.CheckModel = func(name string) error { return check(name, p.variables) }
 		}
 		if p.Policy.Trust == trust.Trusted {
 			from.ProjectDir = filepath.Join(sh.workspace.Target(), p.Environment.Layout.Dir)

@@ -8,9 +8,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
-	"github.com/fettle-dev/fettle/core/model/anthropic"
-	"github.com/fettle-dev/fettle/core/model/gemini"
-	"github.com/fettle-dev/fettle/core/model/openai"
 	"github.com/fettle-dev/fettle/core/model/replay"
 	"github.com/fettle-dev/fettle/core/model/script"
 )
@@ -31,57 +28,9 @@ type ModelOptions struct {
 	Script script.Options
 }
 
-// Variable is an environment variable and its purpose.
-type Variable struct{ Name, About string }
-
-// Provider is a model provider that [Models] supports.
-type Provider struct {
-	Name    string     // prefix of model names, such as "gemini"
-	Default string     // the model if none is named
-	Keys    []Variable // the first that is set is used; never empty
-	Address Variable   // server address that replaces the public one
-	Keyless bool       // an address is enough for "auto", because many local servers need no key
-
-	open func(key, address string, client *http.Client) (model.Generator, error)
-}
-
-// Providers lists the providers, in the order in which "auto" tries them. A provider is also found by the prefix of its
-// models' names, if that identifies it: see [model.ParseName].
-func Providers() []Provider {
-	return []Provider{
-		{
-			Name: gemini.Provider, Default: gemini.DefaultModel,
-			Keys: []Variable{
-				{"GEMINI_API_KEY", "the key for Google's models, and for `web_search` where no other service is set"},
-				{"GOOGLE_API_KEY", "the same, where `GEMINI_API_KEY` is not set"},
-			},
-			Address: Variable{"GOOGLE_GEMINI_BASE_URL", "where Google's models are, if not at their public address"},
-			open: func(key, address string, client *http.Client) (model.Generator, error) {
-				return gemini.New(gemini.Options{APIKey: key, BaseURL: address, HTTPClient: client})
-			},
-		},
-		{
-			Name: anthropic.Provider, Default: anthropic.DefaultModel,
-			Keys:    []Variable{{"ANTHROPIC_API_KEY", "the key for Anthropic's models"}},
-			Address: Variable{"ANTHROPIC_BASE_URL", "where they are, if not at their public address"},
-			open: func(key, address string, client *http.Client) (model.Generator, error) {
-				return anthropic.New(anthropic.Options{APIKey: key, BaseURL: address, HTTPClient: client})
-			},
-		},
-		{
-			Name: openai.Provider, Default: openai.DefaultModel,
-			Keys:    []Variable{{"OPENAI_API_KEY", "the key for OpenAI's models; a server at another address may need none"}},
-			Address: Variable{"OPENAI_BASE_URL", "where OpenAI's models are, or a server that speaks as theirs does"}, Keyless: true,
-			open: func(key, address string, client *http.Client) (model.Generator, error) {
-				return openai.New(openai.Options{APIKey: key, BaseURL: address, HTTPClient: client})
-			},
-		},
-	}
-}
-
 // Models returns a Source for all supported models: PROVIDER:NAME for each of [Providers], a NAME that identifies its
-// provider, such as claude-…, and script:FILE. "auto" and "" select the default model of the first provider with a key,
-// or with an address if it is Keyless. A script is never selected automatically.
+// provider, such as claude-…, an alias such as flash, and script:FILE. "auto" and "" select the default model of the first
+// provider with a key, or with an address if servers like it often need no key. A script is never selected automatically.
 //
 // Each name has one Generator, so that agents of a session share the position in a script. The Generator always uses the
 // model of its name and ignores the model of the request. Errors have code invalid_config and name the missing part; errors of
@@ -91,9 +40,12 @@ func Models(o ModelOptions) model.Source {
 	return s.find
 }
 
-// Resolve parses a model name and resolves "auto" to a provider and model.
+// Resolve parses a model name, replaces an alias, and resolves "auto" to a provider and model.
 func (o ModelOptions) Resolve(name string) (model.Name, error) {
 	if name = strings.TrimSpace(name); name != "" && name != auto {
+		if named, ok := o.Aliases()[name]; ok {
+			return named, nil
+		}
 		names := []string{script.Provider}
 		for _, p := range Providers() {
 			names = append(names, p.Name)
@@ -101,30 +53,33 @@ func (o ModelOptions) Resolve(name string) (model.Name, error) {
 		return model.ParseName(name, names)
 	}
 	for _, p := range Providers() {
-		if o.key(p) != "" || (p.Keyless && o.first(p.Address) != "") {
+		if p.Default != "" && (o.key(p) != "" || (p.keyless && o.first(p.Address) != "")) {
 			return model.Name{Provider: p.Name, Model: p.Default}, nil
 		}
 	}
 	return model.Name{}, fault.New(fault.InvalidConfig, "standard.models", "No model is selected, and no provider has a key.", howToChoose())
 }
 
-// howToChoose names the variables of all providers, as a remedy.
+// howToChoose names the variables of the first providers, as a remedy.
 func howToChoose() string {
 	var keys, local, others []string
 	for _, p := range Providers() {
+		if p.preset {
+			continue
+		}
 		var names []string
 		for _, v := range p.Keys {
 			names = append(names, v.Name)
 		}
 		keys = append(keys, strings.Join(names, " or "))
-		if p.Keyless {
+		if p.keyless {
 			local = append(local, "for a local server "+p.Address.Name+", and give --model "+p.Name+":NAME")
 		} else {
 			others = append(others, p.Address.Name)
 		}
 	}
 	return "Set " + listed(keys, "or") + "; or " + strings.Join(local, "; or ") + ". Other addresses are set with " + listed(others, "and") +
-		". Without a provider, --model script:FILE plays a script."
+		". fettle models lists further providers, such as ollama. Without a provider, --model script:FILE plays a script."
 }
 
 // listed joins texts: a, b or c.
@@ -141,7 +96,7 @@ func listed(texts []string, word string) string {
 func (o ModelOptions) Defaults() []string {
 	var names []string
 	for _, p := range Providers() {
-		if o.key(p) != "" {
+		if o.key(p) != "" && p.Default != "" {
 			names = append(names, p.Name+":"+p.Default)
 		}
 	}
@@ -161,19 +116,28 @@ func (o ModelOptions) Secrets() []string {
 	return secrets
 }
 
-// access returns the key and the address of a provider.
-func (o ModelOptions) access(p Provider) (key, address string) {
-	key, address = o.key(p), o.first(p.Address)
-	if key == "" || o.OfProject == nil || !o.OfProject(p.Address.Name) {
-		return key, address
+// access returns the key and the address of a provider. An address of a project's file is used only with a key of such a
+// file, or if nothing that belongs to the user would be sent there.
+func (o ModelOptions) access(p Provider) access {
+	a := access{key: o.key(p), address: o.first(p.Address), client: o.HTTPClient, value: func(v Variable) string {
+		if o.ofProject(v) {
+			return ""
+		}
+		return o.first(v)
+	}}
+	if a.key == "" && !p.ambient || !o.ofProject(p.Address) {
+		return a
 	}
 	for _, v := range p.Keys {
-		if o.first(v) == key && o.OfProject(v.Name) {
-			return key, address
+		if o.first(v) == a.key && o.ofProject(v) {
+			return a
 		}
 	}
-	return key, ""
+	a.address = ""
+	return a
 }
+
+func (o ModelOptions) ofProject(v Variable) bool { return o.OfProject != nil && o.OfProject(v.Name) }
 
 // key returns the key of a provider, or "".
 func (o ModelOptions) key(p Provider) string { return o.first(p.Keys...) }
@@ -228,8 +192,7 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 	}
 	for _, p := range Providers() {
 		if p.Name == name.Provider {
-			key, address := o.access(p)
-			g, err := p.open(key, address, o.HTTPClient)
+			g, err := p.open(o.access(p))
 			if err != nil {
 				return nil, err
 			}
@@ -237,6 +200,15 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 		}
 	}
 	return nil, fault.New(fault.InvalidConfig, "standard.models", "Unknown model provider: "+name.Provider+".", "Choose another model.")
+}
+
+// check returns an error if a model is unknown or its provider has no key.
+func (o ModelOptions) check(text string) error {
+	name, err := o.Resolve(text)
+	if err == nil && name.Provider != script.Provider {
+		_, err = o.open(name)
+	}
+	return err
 }
 
 // Recording wraps source so that all its Generators are recorded. Pass Secrets to [replay.NewRecorder].

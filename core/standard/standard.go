@@ -24,10 +24,7 @@ func Parameters(p config.Parameters) config.Parameters {
 		}
 	}
 	if p.Agents.CheckModel == nil && p.Conversation.Models == nil {
-		p.Agents.CheckModel = func(name string) error {
-			_, err := ModelOptions{}.Resolve(name)
-			return err
-		}
+		p.Agents.CheckModel = func(name string, v config.Variables) error { return ModelOptionsOf(v).check(name) }
 	}
 	return p
 }

@@ -45,6 +45,7 @@ func (f *Flags) RegisterSession(root *cobra.Command) {
 	set.Lookup(ResumeFlag).NoOptDefVal = Latest
 	set.StringVarP(&f.First, FirstFlag, "i", "", "start an interactive session with this `text`")
 	set.BoolVar(&f.Plain, PlainFlag, false, "interactive session: print line by line, for example for a screen reader")
+	set.BoolVar(&f.Plain, "screen-reader", false, "the same as --plain")
 	set.StringVar(&f.SessionID, sessionIDFlag, "", "`id` of the new session (default: random)")
 }
 

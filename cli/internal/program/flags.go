@@ -37,6 +37,9 @@ type Flags struct {
 	staleEdits   string
 	EditDialect  []string
 	staleSet     bool
+	sandboxed    bool
+	servers      []string
+	serversSet   bool
 	Debug        bool
 	DebugFile    string
 	PolicyPaths  []string
@@ -45,18 +48,8 @@ type Flags struct {
 	extensionsOn bool // --extensions was given
 }
 
-// modelForms lists the forms of a model name with its provider.
-func modelForms(providers []string) string {
-	forms := ""
-	for _, name := range providers {
-		forms += name + ":NAME|"
-	}
-	return forms + "script:FILE"
-}
-
-// Register adds the flags to the root command as persistent flags. The help of --model
-// names the model providers.
-func (g *Flags) Register(root *cobra.Command, providers []string) {
+// Register adds the flags to the root command as persistent flags.
+func (g *Flags) Register(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.Cwd, "cwd", "", "working `directory` of the tools (default: the current directory)")
 	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "additional `directories` that the tools may access")
@@ -71,7 +64,7 @@ func (g *Flags) Register(root *cobra.Command, providers []string) {
 	mode := NewChoice(&g.ApprovalMode, spellings...)
 	g.ApprovalMode, mode.given = policy.ModeDefault.Flag(), &g.modeSet
 	f.Var(mode, "approval-mode", "tool calls that run without approval: "+strings.Join(names, "|"))
-	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: "+modelForms(providers)+", or a NAME that implies its provider")
+	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: PROVIDER:NAME of fettle models, a NAME that implies its provider, or script:FILE")
 	f.Var(&nameList{names: &g.CoreTools, given: &g.CoreToolsSet}, "core-tools", "enable exactly these built-in `tools` instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` allowed without approval; for shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` to exclude; takes precedence over the other lists")
@@ -104,7 +97,16 @@ func (g *Flags) Register(root *cobra.Command, providers []string) {
 		}
 		return nil
 	})
-	f.BoolVar(&g.Debug, "debug", false, "log internal events to stderr")
+	f.BoolFuncP("yolo", "y", "run all tool calls without approval, as --approval-mode yolo", func(text string) error {
+		on, err := strconv.ParseBool(text)
+		if on {
+			g.ApprovalMode, g.modeSet = policy.ModeYolo.Flag(), true
+		}
+		return err
+	})
+	root.Flags().BoolVarP(&g.sandboxed, "sandbox", "s", false, "confine every command, as tools.sandbox.enabled")
+	f.Var(&nameList{names: &g.servers, given: &g.serversSet}, "allowed-mcp-server-names", "connect only these MCP `servers`; none: no server")
+	f.BoolVarP(&g.Debug, "debug", "d", false, "log internal events to stderr")
 	f.StringVar(&g.DebugFile, "debug-file", "", "append the debug log to a `file` instead")
 
 	for _, name := range []string{"approval-mode", "layout", "stale-edits"} {
@@ -112,6 +114,14 @@ func (g *Flags) Register(root *cobra.Command, providers []string) {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	}
 	_ = root.MarkPersistentFlagDirname("cwd")
+}
+
+// Check rejects flags that exclude each other.
+func (*Flags) Check(given *pflag.FlagSet) error {
+	if given.Changed("yolo") && given.Changed("approval-mode") {
+		return UsageError("--yolo and --approval-mode exclude each other.", "Give one of them.")
+	}
+	return nil
 }
 
 // choice is a flag with a fixed set of values. The first is the default.

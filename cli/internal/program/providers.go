@@ -17,6 +17,11 @@ type Providers interface {
 	Names() []string
 	// Models returns the models for the variables of a session.
 	Models(config.Variables) Models
+	// List returns the providers for the variables of a session, in the order in which
+	// "auto" tries them.
+	List(config.Variables) []ProviderInfo
+	// ModelNames asks the server of a provider for the names of its models.
+	ModelNames(ctx context.Context, v config.Variables, provider string) ([]string, error)
 	// Parameters adds the models of all providers and remote agents to p.
 	Parameters(p config.Parameters) config.Parameters
 	// Recording returns source with all its responses recorded.
@@ -30,10 +35,21 @@ type Providers interface {
 	SignOut(ctx context.Context, c *config.Config, server string) (bool, error)
 }
 
+// ProviderInfo describes a model provider.
+type ProviderInfo struct {
+	Name    string   `json:"name"`
+	Default string   `json:"default,omitempty"` // the model if none is named; "": one must be named
+	Keys    []string `json:"keys"`              // variables; the first that is set contains the key
+	Address string   `json:"address"`           // variable of the server's address
+	Others  []string `json:"others,omitempty"`  // further variables
+	Ready   bool     `json:"ready"`             // no variable is missing; the server has not been asked
+}
+
 // Models resolves model names and returns the keys of their providers.
 type Models interface {
 	Resolve(name string) (model.Name, error) // "" and "auto" select a default model
 	Defaults() []string                      // of the providers with a key
+	Aliases() map[string]model.Name          // models with a short name
 	Secrets() []string                       // the keys that are set
 }
 

@@ -35,6 +35,12 @@ func (g *Flags) settings() map[string]any {
 			given[key] = list
 		}
 	}
+	if g.sandboxed {
+		given["tools.sandbox.enabled"] = true
+	}
+	if g.serversSet {
+		given["mcp.allowed"] = append([]string{}, g.servers...)
+	}
 	if g.noReadCache != nil {
 		given["tools.fileReadCacheDisabled"] = *g.noReadCache
 	}

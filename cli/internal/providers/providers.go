@@ -4,6 +4,7 @@ package providers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/config"
@@ -27,6 +28,42 @@ func (All) Names() []string {
 
 // Models returns the models for the variables of a session.
 func (All) Models(v config.Variables) program.Models { return standard.ModelOptionsOf(v) }
+
+// List returns the providers for the variables of a session.
+func (All) List(v config.Variables) []program.ProviderInfo {
+	source := standard.Models(standard.ModelOptionsOf(v))
+	var list []program.ProviderInfo
+	for _, p := range standard.Providers() {
+		_, err := source(context.Background(), p.Name+":any") // does no I/O
+		list = append(list, program.ProviderInfo{
+			Name: p.Name, Default: p.Default, Keys: names(p.Keys), Address: p.Address.Name, Others: names(p.Others), Ready: err == nil,
+		})
+	}
+	return list
+}
+
+func names(variables []standard.Variable) []string {
+	all := []string{}
+	for _, v := range variables {
+		all = append(all, v.Name)
+	}
+	return all
+}
+
+// ModelNames asks the server of a provider for the names of its models.
+func (All) ModelNames(ctx context.Context, v config.Variables, provider string) ([]string, error) {
+	g, err := standard.Models(standard.ModelOptionsOf(v))(ctx, provider+":any")
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := g.(interface {
+		ModelNames(context.Context) ([]string, error)
+	})
+	if !ok {
+		return nil, fmt.Errorf("%s does not list models", provider)
+	}
+	return lister.ModelNames(ctx)
+}
 
 // Parameters is [standard.Parameters].
 func (All) Parameters(p config.Parameters) config.Parameters { return standard.Parameters(p) }

@@ -154,8 +154,12 @@ func (l *loading) check(d *Definition) {
 	}
 	if d.Model != "" && l.o.CheckModel != nil {
 		if err := l.o.CheckModel(d.Model); err != nil {
-			l.warn(d.Source, fmt.Sprintf("The model %s of the agent %s is not known; the agent runs on the model of its caller.", quoted(d.Model), d.Name),
-				"Write model: PROVIDER:NAME, or inherit.")
+			reason, remedy := strings.TrimSuffix(fault.MessageOf(err), "."), "Write model: PROVIDER:NAME, or inherit."
+			if f := fault.As(err); f != nil {
+				remedy = f.Remedy
+			}
+			l.warn(d.Source, fmt.Sprintf("The agent %s runs on the model of its caller, because %s cannot be used: %s.", d.Name, quoted(d.Model), reason),
+				remedy)
 			d.Model = ""
 		}
 	}

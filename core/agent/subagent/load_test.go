@@ -89,7 +89,7 @@ func TestLoadChecks(t *testing.T) {
 	require.Len(t, defs, 1)
 	require.Empty(t, defs[0].Model)
 	text := report(problems)
-	require.Contains(t, text, `The model "sonnet" of the agent a is not known`)
+	require.Contains(t, text, `The agent a runs on the model of its caller, because "sonnet" cannot be used: no.`)
 	require.Contains(t, text, `lists the tool "raed_file", which does not exist, and runs without it. Did you mean read_file?`)
 	require.Contains(t, text, `lists the tool "nosuch"`)
 	require.NotContains(t, text, "mcp_x")

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -47,9 +48,12 @@ func (r *Result) Powers() []Power {
 	for _, name := range slices.Sorted(maps.Keys(r.projects)) {
 		if value, given := r.Env[name]; given && r.projects[name] {
 			power := Power{Variable: name, Source: r.env.file[name], Line: r.env.line[name], Address: addressIn(value)}
+			if name == "OLLAMA_HOST" { // needs no scheme
+				power.Address = cmp.Or(power.Address, addressIn("http://"+value))
+			}
 			power.Text = "gives the session and its commands the variable " + name
 			switch {
-			case power.Address != "" && strings.HasSuffix(name, "_BASE_URL"):
+			case power.Address != "" && leadsToModels(name):
 				power.Text = fmt.Sprintf("sends conversations to %s, by the variable %s", power.Address, name)
 			case power.Address != "":
 				power.Text += ", the address " + power.Address
@@ -60,6 +64,11 @@ func (r *Result) Powers() []Power {
 		}
 	}
 	return all
+}
+
+// leadsToModels reports whether a variable has the name of the address of a model provider.
+func leadsToModels(name string) bool {
+	return strings.HasSuffix(name, "_BASE_URL") || strings.HasSuffix(name, "_ENDPOINT") || name == "OLLAMA_HOST"
 }
 
 // addressIn returns scheme and host of a value that is an address, else "".

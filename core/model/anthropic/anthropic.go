@@ -21,7 +21,7 @@ import (
 // Provider is the provider name in the parts and errors of this package.
 const Provider = "anthropic"
 
-// DefaultModel is the model of a request without a name, unless Options.Model is set.
+// DefaultModel is the model of a request without a name.
 const DefaultModel = "claude-sonnet-5-5"
 
 // publicAPI is the address of the public API.
@@ -31,7 +31,6 @@ const publicAPI = "https://api.anthropic.com"
 type Options struct {
 	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
 	BaseURL    string       // e.g. "http://127.0.0.1:8080", without /v1; "": the public API
-	Model      string       // model of requests that name none; "": DefaultModel
 	HTTPClient *http.Client // nil: a client without a timeout, since a response may take long; redirects are never followed
 }
 
@@ -39,7 +38,7 @@ type Options struct {
 // sent once; retries are up to the caller.
 type generator struct {
 	messages sdk.MessageService
-	name     string
+	models   sdk.ModelService
 	hide     hider
 }
 
@@ -73,7 +72,7 @@ func New(o Options) (model.Generator, error) {
 	}
 	return &generator{
 		messages: sdk.NewMessageService(options...),
-		name:     cmp.Or(o.Model, DefaultModel),
+		models:   sdk.NewModelService(options...),
 		hide:     wire.Secrets{key, password}.Redact,
 	}, nil
 }
@@ -94,7 +93,7 @@ func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 // error of kind connection.
 func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
-		params, forced, err := messageParams(r, g.name)
+		params, forced, err := messageParams(r, DefaultModel)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -137,7 +136,7 @@ func isStream(r *http.Response) bool {
 // CountTokens returns the API's token count of a request. If the server does not have the endpoint,
 // it returns an estimate.
 func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
-	params, _, err := messageParams(r, g.name)
+	params, _, err := messageParams(r, DefaultModel)
 	if err != nil {
 		return 0, err
 	}
@@ -153,4 +152,17 @@ func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 		return model.EstimateTokens(r), nil
 	}
 	return int(count.InputTokens), nil
+}
+
+// ModelNames returns the names of the models that the server has, in its order.
+func (g *generator) ModelNames(ctx context.Context) ([]string, error) {
+	var names []string
+	pages := g.models.ListAutoPaging(ctx, sdk.ModelListParams{})
+	for pages.Next() {
+		names = append(names, pages.Current().ID)
+	}
+	if err := pages.Err(); err != nil {
+		return nil, g.hide.asError(ctx, err)
+	}
+	return names, nil
 }

@@ -185,11 +185,11 @@ func TestNumbersOfARequest(t *testing.T) {
 	require.Equal(t, []any{nil, nil, 128_000.0}, []any{body["temperature"], body["top_p"], body["max_tokens"]}, "newer models refuse both")
 }
 
-func TestModelOfOptions(t *testing.T) {
+func TestUnknownModel(t *testing.T) {
 	a := newAPI(t, stream(fullAnswer()))
-	g, err := New(Options{BaseURL: a.URL, Model: "local-model", HTTPClient: a.Client()})
+	g, err := New(Options{BaseURL: a.URL, HTTPClient: a.Client()})
 	require.NoError(t, err)
-	_, err = g.Generate(t.Context(), &model.Request{Contents: hello().Contents})
+	_, err = g.Generate(t.Context(), &model.Request{Model: "local-model", Contents: hello().Contents})
 	require.NoError(t, err)
 	require.Equal(t, "local-model", a.last(t).body["model"])
 	require.EqualValues(t, 8192, a.last(t).body["max_tokens"])

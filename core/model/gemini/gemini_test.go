@@ -372,9 +372,9 @@ func TestNew(t *testing.T) {
 // The base URL may contain the version.
 func TestBaseURLWithTheVersion(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
-	g, err := gemini.New(gemini.Options{APIKey: key, BaseURL: s.URL + "/proxy/v1beta/", Model: "mine"})
+	g, err := gemini.New(gemini.Options{APIKey: key, BaseURL: s.URL + "/proxy/v1beta/"})
 	require.NoError(t, err)
-	_, err = model.Collect(g.Stream(t.Context(), &model.Request{Contents: []model.Content{model.UserText("hi")}}))
+	_, err = model.Collect(g.Stream(t.Context(), &model.Request{Model: "mine", Contents: []model.Content{model.UserText("hi")}}))
 	require.NoError(t, err)
 	require.Equal(t, "/proxy/v1beta/models/mine:streamGenerateContent", s.Last().Path)
 }

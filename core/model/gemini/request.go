@@ -22,7 +22,7 @@ type query struct {
 
 // query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
 func (g *generator) query(r *model.Request) (*query, error) {
-	name := cmp.Or(r.Model, g.name)
+	name := cmp.Or(r.Model, DefaultModel)
 	tools, err := model.AdaptTools(r.Tools, model.DialectGemini)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -22,7 +23,7 @@ import (
 // Provider is the provider name in the errors of this package.
 const Provider = "openai"
 
-// DefaultModel is the model of a request without a name, unless Options.Model is set.
+// DefaultModel is the model of a request without a name.
 const DefaultModel = "gpt-5"
 
 // publicAPI is the address of OpenAI's own API.
@@ -32,7 +33,6 @@ const publicAPI = "https://api.openai.com/v1"
 type Options struct {
 	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
 	BaseURL    string       // e.g. "http://127.0.0.1:8080/v1", with the version; "": the public API
-	Model      string       // model of requests that name none; "": DefaultModel
 	HTTPClient *http.Client // only its transport is used; nil: http.DefaultTransport
 }
 
@@ -42,7 +42,6 @@ type Options struct {
 // all later requests omit it.
 type generator struct {
 	client  *sdk.Client
-	name    string
 	public  bool // the server is OpenAI's own API
 	secrets wire.Secrets
 
@@ -66,12 +65,11 @@ func New(o Options) (model.Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Model = cmp.Or(o.Model, DefaultModel)
 	config := sdk.DefaultConfig(key)
 	config.BaseURL = base
 	config.HTTPClient = wire.Client(o.HTTPClient)
 	return &generator{
-		client: sdk.NewClientWithConfig(config), name: o.Model, public: public,
+		client: sdk.NewClientWithConfig(config), public: public,
 		secrets: wire.Secrets{key, password},
 	}, nil
 }
@@ -144,6 +142,25 @@ func (g *generator) stream(ctx context.Context, r *model.Request, yield func(*mo
 // CountTokens returns an estimate: the chat completions API cannot count tokens.
 func (g *generator) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
+}
+
+// ModelNames returns the names of the models that the server has, in its order.
+func (g *generator) ModelNames(ctx context.Context) ([]string, error) {
+	var list struct {
+		Data []struct {
+			ID wire.Text `json:"id"`
+		} `json:"data"`
+	}
+	x := &wire.Exchange{Event: func(raw []byte) error { return json.Unmarshal(raw, &list) }}
+	_, err := g.client.ListModels(x.In(ctx))
+	if err := x.Failure(ctx, Provider, err, list.Data != nil, g.secrets, problem); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range list.Data {
+		names = append(names, string(m.ID))
+	}
+	return names, nil
 }
 
 // failure returns the *model.Error of an incomplete response; nil if the response is complete.

@@ -53,7 +53,7 @@ func described(text string) string {
 // query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
 func (g *generator) query(r *model.Request, stream bool) (*query, error) {
 	out := &query{ChatCompletionRequest: sdk.ChatCompletionRequest{Model: r.Model}, more: map[string]json.RawMessage{}}
-	out.Model = cmp.Or(out.Model, g.name)
+	out.Model = cmp.Or(out.Model, DefaultModel)
 	offered := r.Tools
 	if r.Choice.Mode == model.ToolAny && r.Choice.Allowed != nil {
 		// The API cannot allow only some of the declared tools, so no others are declared.

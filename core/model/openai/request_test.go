@@ -171,13 +171,6 @@ func TestModelsThatCallToolsOnlyWithoutReasoning(t *testing.T) {
 }
 
 func TestDefaultModel(t *testing.T) {
-	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
-	g, err := openai.New(openai.Options{BaseURL: s.URL, Model: "mine"})
-	require.NoError(t, err)
-	_, err = model.Collect(g.Stream(t.Context(), &model.Request{}))
-	require.NoError(t, err)
-	require.Contains(t, string(s.Last().Body), `"model":"mine"`)
-
 	r := ask("hi")
 	r.Model = ""
 	require.Contains(t, sent(t, r), `"model":"`+openai.DefaultModel+`"`)
