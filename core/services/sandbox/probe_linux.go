@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Probe returns the reason why this system cannot confine commands by namespaces; nil if it can. It
@@ -21,7 +23,7 @@ func runProbe() error {
 	if err != nil {
 		return &Error{Step: "find a temporary directory", Err: err}
 	}
-	s := New(Options{})
+	s := &Session{limit: ownLimit} // the command opens no files
 	defer s.Close()
 	cmd := exec.Command(shell, "-c", ":") //nolint:noctx // ends at once
 	cmd.Dir, cmd.Env = "/", []string{}
@@ -33,4 +35,12 @@ func runProbe() error {
 		return &Error{Step: "run a command in namespaces", Err: fmt.Errorf("%w", err)}
 	}
 	return nil
+}
+
+// ownLimit returns this process's limit of open files. Unlike [fileLimit] it starts no program.
+func ownLimit() (l unix.Rlimit, err error) {
+	if err = unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return l, &Error{Step: "read limits", Err: err}
+	}
+	return l, nil
 }

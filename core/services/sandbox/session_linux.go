@@ -19,13 +19,15 @@ import (
 // returns one. A Session that has started a command must be closed.
 type Session struct {
 	o Options
+	// limit returns the limit of open files of commands.
+	limit func() (unix.Rlimit, error)
 
 	mu     sync.Mutex
 	keeper *keeper // nil before the first command
 }
 
 // New returns a Session. It starts nothing.
-func New(o Options) *Session { return &Session{o: o} }
+func New(o Options) *Session { return &Session{o: o, limit: fileLimit} }
 
 // Start starts a command. It supports the fields Path, Args, Env, Dir, Stdin, Stdout and Stderr,
 // which must be files, and Setsid and Setctty of SysProcAttr. It sets cmd.Process, so that cmd.Wait
@@ -106,7 +108,7 @@ func (s *Session) namespaces() (*keeper, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keeper == nil {
-		k, err := newKeeper(s.o.Network)
+		k, err := newKeeper(s.o.Network, s.limit)
 		if err != nil {
 			return nil, err
 		}
@@ -129,13 +131,13 @@ type keeper struct {
 // idlePaths are the places of the program that does nothing until its input ends.
 var idlePaths = [...]string{"/bin/cat", "/usr/bin/cat", "/run/current-system/sw/bin/cat"}
 
-func newKeeper(network bool) (k *keeper, err error) {
+func newKeeper(network bool, limit func() (unix.Rlimit, error)) (k *keeper, err error) {
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC)
 	if !network {
 		flags |= unix.CLONE_NEWNET
 	}
 	k = &keeper{outer: -1}
-	if k.files, err = fileLimit(); err != nil {
+	if k.files, err = limit(); err != nil {
 		return nil, err
 	}
 	p := new(program)
