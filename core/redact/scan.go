@@ -53,51 +53,48 @@ func newScanner(rules []rule) *scanner {
 	for c := byte('a'); c <= 'z'; c++ {
 		z.class[c-'a'+'A'] = z.class[c]
 	}
-	type node struct {
-		next map[uint8]int
-		fail int
-		out  []found
-	}
-	nodes := []node{{next: map[uint8]int{}}}
+	// While it is built, next holds the numbers of states, and 0 where a state has no successor.
+	next, fail := make([]uint32, z.classes), []uint32{0}
+	z.out = make([][]found, 1)
 	for i, r := range rules {
 		for _, h := range r.hints {
 			at := 0
 			for _, c := range []byte(h) {
-				to, ok := nodes[at].next[z.class[c]]
-				if !ok {
-					to = len(nodes)
-					nodes = append(nodes, node{next: map[uint8]int{}})
-					nodes[at].next[z.class[c]] = to
+				to := at*z.classes + int(z.class[c])
+				if next[to] == 0 {
+					next[to] = uint32(len(z.out)) //nolint:gosec // some hundred states
+					next = append(next, make([]uint32, z.classes)...)
+					z.out, fail = append(z.out, nil), append(fail, 0)
 				}
-				at = to
+				at = int(next[to])
 			}
-			nodes[at].out = append(nodes[at].out, found{i, h})
+			z.out[at] = append(z.out[at], found{i, h})
 		}
 	}
-	z.next, z.out = make([]uint32, len(nodes)*z.classes), make([][]found, len(nodes))
-	queue := []int{0}
+	queue := []uint32{0}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		n := &nodes[at]
+		row, shorter := next[int(at)*z.classes:], next[int(fail[at])*z.classes:] // shorter is complete, because it was in the queue before
 		if at != 0 {
-			n.out = append(n.out, nodes[n.fail].out...)
+			z.out[at] = append(z.out[at], z.out[fail[at]]...)
 		}
-		z.out[at] = n.out
 		for c := range z.classes {
-			to, ok := n.next[uint8(c)] //nolint:gosec // fewer than bytes
-			switch {
-			case ok:
+			switch to := row[c]; {
+			case to != 0:
 				queue = append(queue, to)
 				if at != 0 {
-					nodes[to].fail = int(z.next[n.fail*z.classes+c]) / z.classes
+					fail[to] = shorter[c]
 				}
 			case at != 0:
-				to = int(z.next[n.fail*z.classes+c]) / z.classes
+				row[c] = shorter[c]
 			}
-			z.next[at*z.classes+c] = uint32(to * z.classes) //nolint:gosec // some hundred states
 		}
 	}
+	for i := range next {
+		next[i] *= uint32(z.classes) //nolint:gosec // fewer than bytes
+	}
+	z.next = next
 	return z
 }
 
