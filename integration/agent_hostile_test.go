@@ -285,7 +285,7 @@ func TestStreamCutAtEachByte(t *testing.T) {
 			})
 			s := configtest.New(t, server.talkingTo)
 			s.Write("f.txt", untouched)
-			step := 41 // each of the last bytes
+			step := 97 // and each of the last bytes
 			if os.Getenv("FETTLE_FULL") == "1" {
 				step = 1
 			}

@@ -411,7 +411,7 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 // present, its history is valid, and no file is torn.
 func TestHeadlessKilled(t *testing.T) {
 	t.Parallel()
-	rounds := 8
+	rounds := 4
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 50
 	}

@@ -83,21 +83,35 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	require.Equal(t, "text "+steering+"\n", got["result"].(map[string]any)["content"])
 	require.Equal(t, filepath.Join(dir, name), got["result"].(map[string]any)["file_path"])
 	call("read_file", map[string]any{"file_path": "none" + steering})
-	call("read_file", map[string]any{"file_path": "/etc/" + steering})
-	call("list_directory", map[string]any{"dir_path": "."})
-	call("glob", map[string]any{"pattern": "*" + steering + "*"})
-	call("search_file_content", map[string]any{"pattern": "text"})
-	call("search_file_content", map[string]any{"pattern": "(" + steering})
+	call("no"+steering, map[string]any{"a" + steering: steering})
 	call("write_file", map[string]any{"file_path": "new" + steering, "content": steering})
-	call("write_file", map[string]any{"file_path": "new" + steering, "content": steering}, "--approval-mode", "auto_edit")
-	call("safe_patch", map[string]any{"file_path": name, "unified_diff": "@@ " + steering, "base_content_sha256": strings.Repeat("0", 64)}, "--approval-mode", "auto_edit")
 	call("run_shell_command", map[string]any{"command": "printf '%s' '" + steering + "'"})
 	call("run_shell_command", map[string]any{"command": "printf '%s' '" + steering + "'"}, "--approval-mode", "yolo")
-	call("run_shell_command", map[string]any{"command": "odd \u202e\u009b"})
-	call("run_shell_command", map[string]any{"command": "true", "description": steering, "dir_path": steering})
-	call("no"+steering, map[string]any{"a" + steering: steering})
-	call("read_file", map[string]any{"a" + steering: steering})
-	call("web_fetch", map[string]any{"url": "http://" + steering + "/"})
+	batch := func(mode string, calls ...any) {
+		t.Helper()
+		var lines strings.Builder
+		for i := 0; i < len(calls); i += 2 {
+			raw, err := json.Marshal(map[string]any{"tool": calls[i], "args": calls[i+1]})
+			require.NoError(t, err)
+			lines.Write(append(raw, '\n'))
+		}
+		require.Len(t, strings.Split(run(lines.String(), "--approval-mode", mode, "call", "--batch"), "\n"), len(calls)/2+1)
+	}
+	batch("default",
+		"read_file", map[string]any{"file_path": "/etc/" + steering},
+		"list_directory", map[string]any{"dir_path": "."},
+		"glob", map[string]any{"pattern": "*" + steering + "*"},
+		"search_file_content", map[string]any{"pattern": "text"},
+		"search_file_content", map[string]any{"pattern": "(" + steering},
+		"run_shell_command", map[string]any{"command": "odd \u202e\u009b"},
+		"run_shell_command", map[string]any{"command": "true", "description": steering, "dir_path": steering},
+		"read_file", map[string]any{"a" + steering: steering},
+		"web_fetch", map[string]any{"url": "http://" + steering + "/"},
+	)
+	batch("auto_edit",
+		"write_file", map[string]any{"file_path": "new" + steering, "content": steering},
+		"safe_patch", map[string]any{"file_path": name, "unified_diff": "@@ " + steering, "base_content_sha256": strings.Repeat("0", 64)},
+	)
 	run("{\"tool\": \"read_file\", \"args\": {\"file_path\": "+quoted(name)+"}}\nbad "+steering+"\n", "call", "--batch")
 	run("", "call", "read_file", "{"+steering)
 	for _, tool := range []string{"run_shell_command", "read_file", "no" + steering, "mcp_s_" + steering} {
