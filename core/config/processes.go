@@ -203,7 +203,7 @@ func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
 		return real
 	}
 	if c.IsProtected == nil {
-		c.IsProtected = sh.rules.IsProtected
+		c.IsProtected, c.Protected = sh.rules.IsProtected, sh.rules.Steering
 	}
 	if c.Masked == nil {
 		c.Masked = func(ctx context.Context) ([]string, error) { return sh.rules.Withheld(ctx, writable()) }

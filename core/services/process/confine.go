@@ -42,10 +42,10 @@ type Confinement struct {
 
 	// The remaining fields apply to Namespaces.
 
-	// Protected returns the absolute paths in the writable directories that exist and that commands
-	// may not write, such as .git, in addition to those that IsProtected finds. It is called before
-	// each command. If it fails, the command is not started. nil: none.
-	Protected func(ctx context.Context) ([]string, error)
+	// Protected returns further absolute paths that are protected as with IsProtected, existing or
+	// not, such as the directory that a file .git names. It is given the existing protected paths, and
+	// called before each command that may write, not concurrently. nil: none.
+	Protected func(existing []string) []string
 	// IsProtected reports whether an absolute path in a writable directory is protected. Existing
 	// ones are read-only for commands. One that appears while confined processes run is moved to the
 	// directory removed in Cache, or beside the temporary directory if Cache is "", and reported in

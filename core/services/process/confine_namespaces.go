@@ -76,11 +76,9 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 	session, tree := e.s.spaces.get(c, rules.Temp)
 	if tree != nil && !e.read {
 		e.tree = tree
-		rules.Protected = append(rules.Protected, tree.Begin(rules.Writable)...)
+		rules.Protected = withTargets(tree.Begin(rules.Writable, c.Protected), rules.Writable)
+		rules.Masked = append(rules.Masked, tree.Sockets(!c.NoTCP)...)
 	}
-	rules.Protected = slices.DeleteFunc(rules.Protected, func(path string) bool { return !holds(rules.Writable, path) })
-	slices.Sort(rules.Protected)
-	rules.Protected = slices.Compact(rules.Protected)
 	rules.Pinned = c.pinned(rules)
 	rules, err = e.caches(c, cmd, rules)
 	if err == nil {
@@ -118,10 +116,7 @@ func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err er
 		return r, err
 	}
 	r.ReadOnly, r.Readable = e.read, append(slices.Concat(c.Readable, c.Writable), cmd.Path)
-	if r.Protected, err = e.paths(c.Protected, "protected", realParent); err != nil {
-		return r, err
-	}
-	if r.Masked, err = e.paths(c.Masked, "masked", filepath.EvalSymlinks); err != nil {
+	if r.Masked, err = e.paths(c.Masked, "masked"); err != nil {
 		return r, err
 	}
 	return r, nil
@@ -129,7 +124,7 @@ func (e *enclosed) rules(c *Confinement, cmd *exec.Cmd) (r sandbox.Rules, err er
 
 // pinned returns the directories that a command may not move, because the paths in them would no
 // longer be masked, or protected: the name of some is protected only in a certain directory, such
-// as workflows in .github.
+// as workflows in .github, and others are protected by their whole path.
 func (c *Confinement) pinned(r sandbox.Rules) (dirs []string) {
 	isRoot := func(dir string) bool { return slices.Contains(r.Writable, dir) || !holds(r.Writable, dir) }
 	for _, path := range r.Masked {
@@ -141,7 +136,12 @@ func (c *Confinement) pinned(r sandbox.Rules) (dirs []string) {
 		for _, path := range r.Protected {
 			dir, base := filepath.Split(path)
 			dir = filepath.Clean(dir)
-			if !isRoot(dir) && !c.IsProtected(filepath.Join(filepath.Dir(dir), "-", base)) {
+			switch {
+			case !c.IsProtected(path):
+				for ; !isRoot(dir); dir = filepath.Dir(dir) {
+					dirs = append(dirs, dir)
+				}
+			case !isRoot(dir) && !c.IsProtected(filepath.Join(filepath.Dir(dir), "-", base)):
 				dirs = append(dirs, dir)
 			}
 		}
@@ -175,7 +175,7 @@ func (e *enclosed) caches(c *Confinement, cmd *exec.Cmd, r sandbox.Rules) (sandb
 }
 
 // paths calls a function of the Confinement, and resolves the paths that exist.
-func (e *enclosed) paths(f func(context.Context) ([]string, error), which string, resolve func(string) (string, error)) (existing []string, err error) {
+func (e *enclosed) paths(f func(context.Context) ([]string, error), which string) (existing []string, err error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (e *enclosed) paths(f func(context.Context) ([]string, error), which string
 		return nil, refused(which+" paths", err)
 	}
 	for _, path := range paths {
-		real, err := resolve(path)
+		real, err := filepath.EvalSymlinks(path)
 		switch {
 		case err == nil:
 			existing = append(existing, real)
@@ -195,14 +195,17 @@ func (e *enclosed) paths(f func(context.Context) ([]string, error), which string
 	return existing, nil
 }
 
-// realParent resolves the links in a path except for the last element.
-func realParent(path string) (string, error) {
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
-		_, err = os.Lstat(path)
+// withTargets adds the files and directories in the writable directories that protected links lead
+// to: what they contain counts as much.
+func withTargets(protected, writable []string) []string {
+	for _, path := range protected {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil && real != path && holds(writable, real) && !slices.ContainsFunc(writable, func(dir string) bool { return sandbox.Below(real, dir) }) {
+			protected = append(protected, real)
+		}
 	}
-	return path, err
+	slices.Sort(protected)
+	return slices.Compact(protected)
 }
 
 // hiddenSockets are the variables that name sockets which commands cannot reach.

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
@@ -46,14 +47,30 @@ type world struct {
 }
 
 var worldFiles = []string{
+	"home/.gem/credentials", "home/.local/share/uv/credentials/credentials.toml", "home/.rye/credentials", "home/.cargo/credentials.toml", "home/.julia/servers/x/auth.toml", "home/.dotnet/corefx/cryptography/x509stores/my/key",
+	"home/.opam/plugins/opam-publish/u.token", "home/.m2/settings.xml", "home/.config/pip/secret", "home/.bash_profile",
 	"home/.ssh/id_ed25519", "home/.aws/credentials", "home/.bashrc", "home/.profile", "home/.npmrc", "home/.config/gh/hosts.yml", "home/.cache/go-build/x",
 	"home/.config/go/telemetry", "home/.git-credentials", "outside/file", "outside/dir/file", "neighbor/.ssh/id", "ws/.env", "ws/secret.pem", "ws/deep/er/secret.pem", "ws/withheld/key",
 }
 
 var openFiles = []string{
 	"ws/.git/HEAD", "ws/.git/config", "ws/.git/hooks/pre-commit", "ws/sub/.git/config", "ws/.github/workflows/ci.yml", "ws/AGENTS.md", "ws/sub/AGENTS.md", "ws/.vscode/tasks.json",
-	"ws/.fettle/policies.toml", "ws/.mcp.json", "ws/.husky/pre-commit", "home/.gitconfig", "home/.local/bin/tool",
+	"ws/.fettle/policies.toml", "ws/.mcp.json", "ws/.husky/pre-commit", "home/.gitconfig", "home/.local/bin/tool", "ws/tree/tools/hooks/pre-commit", "ws/store/objects/x", "ws/store/refs/x",
+	"ws/notes/agents.txt", "ws/.yarn/releases/yarn.cjs",
 }
+
+// repositoryFiles are those of repositories whose directory is not named .git; the text of each.
+var repositoryFiles = map[string]string{
+	"ws/tree/.git": "gitdir: ../store\n", "ws/store/HEAD": "ref: refs/heads/main\n", "ws/store/config": "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../shared.gitconfig\n[include]\n\tpath = ../missing.gitconfig\n",
+	"ws/shared.gitconfig": "[user]\n\tname = a\n", "ws/linked/.git": "gitdir: ../linkedstore/worktrees/w\n", "ws/linkedstore/worktrees/w/HEAD": "ref: refs/heads/w\n", "ws/linkedstore/worktrees/w/commondir": "../..\n",
+	"ws/linkedstore/config": "[core]\n\thooksPath = later/hooks\n[filter \"x\"]\n\tclean = ./tools/clean.sh %f\n", "ws/linked/tools/clean.sh": "cat\n",
+}
+
+// neverFiles must not come into being: the configuration of a repository names them.
+var neverFiles = []string{"ws/missing.gitconfig", "ws/linked/later/hooks"}
+
+// peerSockets are sockets of other processes in the workspace.
+var peerSockets = []string{"ws/peer.sock", "ws/deep/peer.sock", "ws/relative.sock"}
 
 func prepareWorld(t *testing.T, top string) {
 	t.Helper()
@@ -72,6 +89,13 @@ func prepareWorldFiles(t *testing.T, top string) {
 	}
 	write(worldFiles, secretWord)
 	write(openFiles, "content")
+	for f, text := range repositoryFiles {
+		path := filepath.Join(top, f)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	_ = os.Remove(filepath.Join(top, "ws/GEMINI.md"))
+	require.NoError(t, os.Symlink("notes/agents.txt", filepath.Join(top, "ws/GEMINI.md")))
 	for _, dir := range []string{"ws/src", "cache", "ws/free"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(top, dir), 0o755))
 	}
@@ -84,9 +108,18 @@ func newWorld(t *testing.T, top string) *world {
 	engine, err := policy.NewEngine(policy.Options{})
 	require.NoError(t, err)
 	secrets := []string{filepath.Join(w.ws, ".env"), filepath.Join(w.ws, "secret.pem"), filepath.Join(w.ws, "deep/er/secret.pem"), filepath.Join(w.ws, "withheld")}
+	repositories := gitdir.NewWatch(nil)
 	c := process.Confinement{
+		Protected: func(existing []string) (paths []string) {
+			for _, path := range existing {
+				if filepath.Base(path) == ".git" {
+					paths = append(paths, repositories.Steering(filepath.Dir(path))...)
+				}
+			}
+			return paths
+		},
 		Kind: process.Namespaces, NoTCP: true, PerCommand: true, Writable: []string{w.ws}, Home: w.home, Cache: filepath.Join(top, "cache"),
-		IsProtected: func(path string) bool { return engine.Protects(path, []string{w.ws}) },
+		IsProtected: func(path string) bool { return engine.Protects(path, []string{w.ws}) || gitdir.IsMember(path) },
 		Masked:      func(context.Context) ([]string, error) { return secrets, nil },
 	}
 	if err := c.Check(t.Context()); err != nil {
@@ -120,6 +153,15 @@ func newWorld(t *testing.T, top string) *world {
 	for _, path := range []string{filepath.Join(w.home, "agent.sock"), filepath.Join(w.outside, "s.sock"), "/tmp/" + abstract + ".sock"} {
 		listen("unix", path)
 	}
+	for _, socket := range peerSockets {
+		path := filepath.Join(top, socket)
+		_ = os.Remove(path)
+		if strings.Contains(path, "relative") {
+			t.Chdir(filepath.Dir(path)) // the listener of the absolute path below is another
+			path = filepath.Base(path)
+		}
+		listen("unix", path)
+	}
 	u, err := net.ListenPacket("udp", "127.0.0.1:0") //nolint:noctx // closed with the test
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = u.Close() })
@@ -149,7 +191,8 @@ func newWorld(t *testing.T, top string) *world {
 	w.vars = fmt.Sprintf("export H='%s' W='%s' O='%s' N='%s' PID=%d FETTLE=%d TCP=%s TCP6=%s UDP=%s ABS=%s\n",
 		w.home, w.ws, w.outside, w.neighbor, w.sentinel.Process.Pid, os.Getpid(), listen("tcp", "127.0.0.1:0"), tcp6, udp, abstract)
 	for name, number := range map[string]int{
-		"mount": unix.SYS_MOUNT, "umount": unix.SYS_UMOUNT2, "chroot": unix.SYS_CHROOT, "pivot_root": unix.SYS_PIVOT_ROOT, "unshare": unix.SYS_UNSHARE, "setns": unix.SYS_SETNS,
+		"memfd": unix.SYS_MEMFD_CREATE, "execveat": unix.SYS_EXECVEAT, "fchmod": unix.SYS_FCHMOD, "inotify": unix.SYS_INOTIFY_INIT1, "watch": unix.SYS_INOTIFY_ADD_WATCH, "shmget": unix.SYS_SHMGET, "mq_open": unix.SYS_MQ_OPEN,
+		"sendmsg": unix.SYS_SENDMSG, "seccomp": unix.SYS_SECCOMP, "move_pages": unix.SYS_MOVE_PAGES, "madvise": unix.SYS_PROCESS_MADVISE, "fchownat": unix.SYS_FCHOWNAT, "mount": unix.SYS_MOUNT, "umount": unix.SYS_UMOUNT2, "chroot": unix.SYS_CHROOT, "pivot_root": unix.SYS_PIVOT_ROOT, "unshare": unix.SYS_UNSHARE, "setns": unix.SYS_SETNS,
 		"clone": unix.SYS_CLONE, "ptrace": unix.SYS_PTRACE, "vm_readv": unix.SYS_PROCESS_VM_READV, "vm_writev": unix.SYS_PROCESS_VM_WRITEV, "kcmp": unix.SYS_KCMP,
 		"bpf": unix.SYS_BPF, "perf": unix.SYS_PERF_EVENT_OPEN, "uffd": unix.SYS_USERFAULTFD, "keyctl": unix.SYS_KEYCTL, "add_key": unix.SYS_ADD_KEY,
 		"by_handle": unix.SYS_OPEN_BY_HANDLE_AT, "handle": unix.SYS_NAME_TO_HANDLE_AT, "linkat": unix.SYS_LINKAT, "openat": unix.SYS_OPENAT, "renameat2": unix.SYS_RENAMEAT2,
@@ -170,7 +213,7 @@ umask 022
 // isKept reports whether a path of the workspace must stay as it is.
 func (w *world) isKept(path string) bool {
 	rest := strings.TrimPrefix(path, w.top+"/")
-	return slices.Contains(openFiles, rest) || slices.Contains(worldFiles, rest)
+	return slices.Contains(openFiles, rest) || slices.Contains(worldFiles, rest) || repositoryFiles[rest] != "" || slices.Contains(neverFiles, rest) || slices.Contains(peerSockets, rest)
 }
 
 // look returns the files around the sandbox, and in the workspace those that are protected or that
@@ -184,7 +227,7 @@ func (w *world) look(t *testing.T) map[string]string {
 		if err != nil {
 			return nil //nolint:nilerr // it is not as it was, or not ours
 		}
-		if strings.HasPrefix(path, w.ws+"/") && !w.isKept(path) && !engine.Protects(path, []string{w.ws}) {
+		if strings.HasPrefix(path, w.ws+"/") && !w.isKept(path) && !engine.Protects(path, []string{w.ws}) && !gitdir.IsMember(path) {
 			return nil
 		}
 		info, err := d.Info()
@@ -377,8 +420,8 @@ func TestEscapes(t *testing.T) {
 		top = root
 	}
 	w := newWorld(t, top)
-	rows := slices.Concat(escapesByMounts, escapesByProcesses, escapesBySockets, escapesByFiles, escapesByNames)
-	require.GreaterOrEqual(t, len(rows), 200)
+	rows := slices.Concat(escapesByMounts, escapesByProcesses, escapesBySockets, escapesByFiles, escapesByNames, escapesByRepositories, escapesAgain)
+	require.GreaterOrEqual(t, len(rows), 270)
 	for _, e := range rows {
 		if how := w.attempt(t, e, process.ConfineWrite); how != "" {
 			t.Errorf("%s\n%s\n%s", e.name, e.line, how)
@@ -409,7 +452,8 @@ func TestEscapeOracles(t *testing.T) {
 	for _, line := range []string{
 		"cat $H/.ssh/id_ed25519", "cat .env", "echo x >$O/new", "echo x >>$H/.bashrc", "touch sub/.env", "chmod 700 $O/file", "ln $O/file x", "rm -r .github", "(exec 3<>/dev/tcp/127.0.0.1/$TCP)",
 		"echo x >/dev/udp/127.0.0.1/$UDP", `p 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$ENV{ABS}"))'`,
-		"tr '\\0' ' ' </proc/$PID/environ", "renice -n 5 $PID >/dev/null", "kill -STOP $PID; sleep 1",
+		"mkdir -p linked/later/hooks", "echo x >shared.gitconfig", "echo x >notes/agents.txt", "mkdir -p n/objects n/refs; touch n/HEAD", `p 'socket(S, 1, 1, 0); connect(S, pack_sockaddr_un("peer.sock"))'`,
+		"tr '\\0' ' ' </proc/$PID/environ", "renice -n 19 $PID >/dev/null", "kill -STOP $PID; sleep 1",
 	} {
 		t.Run("", func(t *testing.T) {
 			w := newWorld(t, top)
@@ -420,7 +464,9 @@ func TestEscapeOracles(t *testing.T) {
 			for path := range w.look(t) {
 				_ = os.Remove(path)
 			}
-			_ = os.RemoveAll(filepath.Join(w.ws, "x"))
+			for _, left := range []string{"x", "n", "linked"} {
+				_ = os.RemoveAll(filepath.Join(w.ws, left))
+			}
 			prepareWorldFiles(t, top)
 		})
 	}

@@ -81,7 +81,13 @@ func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) err
 			p.cover(path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 		}
 	}
-	for _, path := range slices.Concat(r.Masked, reachableSockets(all)) {
+	masked := slices.Concat(r.Masked, reachableSockets(all, r.Temp, s.o.Network))
+	for _, path := range hiddenInHome {
+		if path, err := resolve(filepath.Join(s.o.Home, path)); err == nil && s.o.Home != "" && !slices.ContainsFunc(r.Writable, func(dir string) bool { return Below(dir, path) }) {
+			masked = append(masked, path)
+		}
+	}
+	for _, path := range masked {
 		if err := p.mask(path); err != nil {
 			return err
 		}
@@ -145,29 +151,6 @@ func (s *Session) layout(cmd *exec.Cmd, r Rules) (all []mount, links [][2]string
 		slices.SortStableFunc(all, func(a, b mount) int { return comparePaths(a.path, b.path) })
 	}
 	return s.replaceTemp(all, r), links, nil
-}
-
-// reachableSockets returns the paths of the sockets that other processes listen on and that the
-// command would see, except in directories where it may write.
-func reachableSockets(all []mount) (paths []string) {
-	text, err := os.ReadFile("/proc/net/unix")
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(text)) {
-		at := strings.Index(line, " /")
-		if at < 0 {
-			continue
-		}
-		path, err := filepath.EvalSymlinks(strings.TrimSuffix(line[at+1:], "\n"))
-		if err != nil {
-			continue
-		}
-		if outer := enclosing(all, path); (outer == nil || outer.source != "" && !outer.write) && !slices.Contains(paths, path) {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }
 
 // temporary are the directories in which commands may see their temporary directory.

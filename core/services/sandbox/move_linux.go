@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
@@ -52,7 +54,7 @@ func moveTree(parent int, base, target string) error {
 
 func copyFile(root *os.Root, path, to string) (err error) {
 	_ = root.Chmod(path, 0o600)
-	from, err := root.Open(path)
+	from, err := root.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a process may have put a pipe there
 	if err != nil {
 		return err
 	}

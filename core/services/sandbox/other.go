@@ -38,7 +38,10 @@ type Tree struct{}
 func NewTree(func(string) bool, func() bool, func() (string, error)) *Tree { return new(Tree) }
 
 // Begin does nothing.
-func (*Tree) Begin([]string) []string { return nil }
+func (*Tree) Begin([]string, func([]string) []string) []string { return nil }
+
+// Sockets returns nothing.
+func (*Tree) Sockets(bool) []string { return nil }
 
 // End does nothing.
 func (*Tree) End() ([]string, error) { return nil, nil }

@@ -88,7 +88,7 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 		p.call("set the terminal", unix.SYS_IOCTL, uintptr(a.Ctty), unix.TIOCSCTTY, 1) //nolint:gosec // a descriptor
 	}
 	p.call("set limits", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, address(p, &k.files), 0)
-	filter := seccompFilter()
+	filter := seccompFilter(r.ReadOnly)
 	fprog := &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // a few dozen
 	p.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, address(p, fprog))
 	p.call("execute "+cmd.Path, unix.SYS_EXECVE, p.text(cmd.Path), p.list(cmd.Args), p.list(cmd.Environ()))

@@ -28,7 +28,7 @@ func benchmarkScan(b *testing.B, most int) {
 		tree.watches.left = min(tree.watches.left, most)
 	}
 	for b.Loop() {
-		tree.Begin([]string{ws})
+		tree.Begin([]string{ws}, nil)
 		if _, err := tree.End(); err != nil {
 			b.Fatal(err)
 		}

@@ -11,13 +11,16 @@ import (
 // refusedCalls are the system calls that fail with EPERM.
 var refusedCalls = [...]uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG,
-	unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT,
+	unix.SYS_FSMOUNT, openTreeAttr, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT,
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_SYSLOG, unix.SYS_QUOTACTL, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME,
 	unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_VHANGUP, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
+
+// openTreeAttr is the system call open_tree_attr.
+const openTreeAttr = 467
 
 // missingCalls are the system calls that fail with ENOSYS: programs then use an older one, which
 // can be filtered.
@@ -26,7 +29,8 @@ var missingCalls = [...]uint32{
 }
 
 // families are the address families of sockets that commands may create. Of AF_NETLINK only the
-// protocol for network interfaces and routes is allowed.
+// protocol for network interfaces and routes is allowed. Commands that only read create no AF_UNIX
+// sockets, except for connected pairs: a connection can have effects outside.
 var families = [...]uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 
 // signalCalls are the system calls that send signals, and the argument that is the signal. SIGSTOP
@@ -39,7 +43,7 @@ var signalCalls = [...]struct{ number, argument uint32 }{
 // seccompFilter returns the filter of commands. It refuses CLONE_PARENT, because a child of this
 // process would not be found among the processes that ended commands have left running. Programs of
 // another architecture are ended, because their system calls have other numbers.
-func seccompFilter() []unix.SockFilter {
+func seccompFilter(readOnly bool) []unix.SockFilter {
 	const (
 		number, architecture, arguments = 0, 4, 16 // offsets in struct seccomp_data
 
@@ -49,7 +53,7 @@ func seccompFilter() []unix.SockFilter {
 		has   = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
 		end   = unix.BPF_RET | unix.BPF_K
 
-		x32      = 0x40000000 // marks the system calls of another architecture that has the same name
+		newest   = 471 // the first system call that this filter does not know; those of the architecture x32 have higher numbers
 		newSpace = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	)
 	fail := func(errno uint32) unix.SockFilter {
@@ -65,7 +69,7 @@ func seccompFilter() []unix.SockFilter {
 		{Code: equal, K: arch, Jt: 1},
 		{Code: end, K: unix.SECCOMP_RET_KILL_PROCESS},
 		{Code: load, K: number},
-		{Code: least, K: x32, Jf: 1},
+		{Code: least, K: newest, Jf: 1},
 		fail(uint32(unix.ENOSYS)),
 	}
 	for _, call := range missingCalls {
@@ -92,6 +96,9 @@ func seccompFilter() []unix.SockFilter {
 		unix.SockFilter{Code: equal, K: unix.TIOCSTI, Jt: 1}, unix.SockFilter{Code: equal, K: unix.TIOCLINUX, Jf: 1}, fail(uint32(unix.EPERM)), allow)
 	filter = append(filter, unix.SockFilter{Code: equal, K: unix.SYS_SOCKET, Jt: 1}, allow, unix.SockFilter{Code: load, K: arguments})
 	for _, family := range families {
+		if readOnly && family == unix.AF_UNIX {
+			continue
+		}
 		filter = append(filter, unix.SockFilter{Code: equal, K: family, Jf: 1}, allow)
 	}
 	return append(filter, unix.SockFilter{Code: equal, K: unix.AF_NETLINK, Jf: 3},

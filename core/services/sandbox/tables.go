@@ -9,16 +9,20 @@ import (
 // homePaths are the paths in a home directory that commands may read, if they exist.
 var homePaths = [...]string{
 	// Toolchains and the programs that users install.
-	".local/bin", ".local/lib", ".local/share/uv", ".local/share/pipx", ".local/share/pnpm", ".local/share/mise", ".local/share/fnm",
+	".local/bin", ".local/lib", ".local/share/uv/python", ".local/share/uv/tools", ".local/share/pipx", ".local/share/pnpm", ".local/share/mise", ".local/share/fnm",
 	".local/share/virtualenvs", "bin", "sdk", "go", "goroot", ".gvm", ".goenv", ".cargo/bin", ".cargo/env", ".cargo/config.toml", ".cargo/registry", ".cargo/git",
-	".rustup", ".nvm", ".fnm", ".volta", ".n", ".nodenv", ".npm-global", ".yarn/bin", ".yarn/releases", ".bun/bin", ".deno/bin", ".pyenv", ".rye", ".pixi",
-	".conda", "miniconda3", "anaconda3", "miniforge3", "mambaforge", ".asdf", ".rbenv", ".rvm", ".gem", ".bundle/cache", ".sdkman/candidates", ".jenv", ".jabba",
-	".m2/repository", ".m2/wrapper", ".gradle/wrapper", ".ghcup", ".cabal/bin", ".cabal/packages", ".stack/programs", ".opam", ".elan", ".juliaup", ".julia", ".swiftly",
-	".dotnet", ".nuget/packages", ".nix-profile", ".linuxbrew", ".zig", ".zvm", ".krew/bin",
+	".rustup", ".nvm", ".fnm", ".volta", ".n", ".nodenv", ".npm-global", ".yarn/bin", ".yarn/releases", ".bun/bin", ".deno/bin", ".pyenv", ".rye/shims", ".rye/py", ".rye/self", ".rye/tools", ".pixi/bin", ".pixi/envs",
+	".conda", "miniconda3", "anaconda3", "miniforge3", "mambaforge", ".asdf", ".rbenv", ".rvm", ".gem/ruby", ".bundle/cache", ".sdkman/candidates", ".jenv", ".jabba",
+	".m2/repository", ".m2/wrapper", ".gradle/wrapper", ".ghcup", ".cabal/bin", ".cabal/packages", ".stack/programs", ".opam", ".elan", ".juliaup", ".julia/packages", ".julia/artifacts", ".julia/compiled", ".julia/environments", ".julia/registries", ".julia/juliaup", ".swiftly",
+	".dotnet/dotnet", ".dotnet/host", ".dotnet/sdk", ".dotnet/shared", ".dotnet/packs", ".dotnet/templates", ".dotnet/sdk-manifests", ".dotnet/tools", ".nuget/packages", ".nix-profile", ".linuxbrew", ".zig", ".zvm", ".krew/bin",
 	// Configuration without secrets.
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes", ".config/go/env", ".editorconfig", ".clang-format", ".tool-versions", ".python-version",
 	".node-version", ".nvmrc", ".config/pip/pip.conf", ".config/mise/config.toml", ".inputrc",
 }
+
+// hiddenInHome are the paths in a home directory that commands do not see, although a parent is in
+// homePaths: keys of publishers.
+var hiddenInHome = [...]string{".opam/plugins/opam-publish"}
 
 // hiddenDirs are the directories that commands see empty, except for chosen paths in them, besides
 // the user's home directory: other home directories, sockets and the files of other programs.

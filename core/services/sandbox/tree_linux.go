@@ -20,6 +20,8 @@ import (
 //
 // A scan reads the directories that have changed. It costs one system call for each directory that
 // cannot be watched, and none for the others. Protected directories are not searched.
+// A directory with a path of more than longest bytes is protected too, because names in it could be
+// out of reach.
 type Tree struct {
 	isProtected func(path string) bool
 	alive       func() bool // whether processes of ended commands still run
@@ -30,16 +32,34 @@ type Tree struct {
 	watches  *watches // nil before the first Begin and after Close
 	all      bool     // watched directories may have changed without an event
 	known    map[string]identity
-	active   int            // commands between Begin and End
-	shared   bool           // confined processes may have run since the last scan
-	keeping  bool           // the scan keeps new names
+	also     []string // protected paths that isProtected does not report
+	active   int      // commands between Begin and End
+	shared   bool     // confined processes may have run since the last scan
+	keeping  bool     // the scan keeps new names
+	sockets  map[string]*socket
 	expected map[string]int // paths that approved changes are creating, with their number
 	removed  []string       // not reported yet
 	err      error          // why a path was not removed; not reported yet
 }
 
-// identity is a file, independent of its path.
-type identity struct{ dev, ino uint64 }
+// longest leaves room for one more name in a path that the kernel accepts.
+const longest = 3800
+
+// identity is a file, independent of its path. The inode of a removed file can be used again, but not
+// its time of birth.
+type identity struct {
+	dev, ino uint64
+	born     unix.StatxTimestamp // zero for directories that are searched
+}
+
+// identityOf returns the identity of a file; false if there is none.
+func identityOf(path string) (identity, bool) {
+	var s unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_BTIME, &s) != nil {
+		return identity{}, false
+	}
+	return identity{unix.Mkdev(s.Dev_major, s.Dev_minor), s.Ino, s.Btime}, true
+}
 
 // directory is the content of a directory when it was read.
 type directory struct {
@@ -50,20 +70,24 @@ type directory struct {
 	dirty   bool                  // it has changed
 	dirs    map[string]*directory // by path
 	names   map[string]identity   // its protected entries, by path
+	sockets map[string]identity   // by path
 }
 
 // NewTree returns a Tree of protected paths as isProtected reports them. alive reports whether
 // processes of ended commands still run. recovery returns the directory to which created paths are
 // moved, and creates it; commands must not be able to write in it.
 func NewTree(isProtected func(path string) bool, alive func() bool, recovery func() (string, error)) *Tree {
-	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), expected: make(map[string]int)}
+	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), sockets: make(map[string]*socket), expected: make(map[string]int)}
 }
 
 // Begin returns the protected paths that exist in the directories, before a command that may write
 // in them. Paths that have appeared since the last call belong to the user, unless a confined
 // process has been running in the meantime: then they are moved away, and the next End reports
 // them.
-func (t *Tree) Begin(dirs []string) []string {
+//
+// also returns further protected paths, which need not exist, given the existing ones; nil: there
+// are none. One that is new in its answer belongs to the user if it exists.
+func (t *Tree) Begin(dirs []string, also func(existing []string) []string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.watches == nil {
@@ -79,7 +103,26 @@ func (t *Tree) Begin(dirs []string) []string {
 	t.settle(!t.shared)
 	t.active++
 	t.shared = true
+	if also != nil {
+		t.extend(dirs, also(slices.Sorted(maps.Keys(t.known))))
+	}
 	return slices.Sorted(maps.Keys(t.known))
+}
+
+// extend replaces the additional protected paths by those of paths that lie in the directories.
+func (t *Tree) extend(dirs, paths []string) {
+	before := t.also
+	t.also = nil
+	for _, path := range paths {
+		inside := slices.ContainsFunc(dirs, func(dir string) bool { return dir != path && Below(dir, path) })
+		if !inside || t.isProtected(path) || slices.ContainsFunc(dirs, func(dir string) bool { return Below(path, dir) }) {
+			continue
+		}
+		t.also = append(t.also, path)
+		if id, exists := identityOf(path); exists && !slices.Contains(before, path) {
+			t.known[path] = id
+		}
+	}
 }
 
 // End moves away the protected paths that have appeared since Begin, and returns them and those
@@ -193,9 +236,15 @@ func (t *Tree) settle(keep bool) {
 }
 
 func (t *Tree) scan(root string) {
-	found := make(map[string]identity)
-	if d := t.visit(root, t.roots[root], true, found); d != nil {
+	found, sockets := make(map[string]identity), make(map[string]identity)
+	if d := t.visit(root, t.roots[root], true, found, sockets); d != nil {
 		t.roots[root] = d
+	}
+	t.judge(root, sockets)
+	for _, path := range t.also {
+		if id, exists := identityOf(path); exists && Below(root, path) {
+			found[path] = id
+		}
 	}
 	before := make(map[identity]bool) // a known path may have moved with its parent
 	for _, id := range t.known {
@@ -220,9 +269,9 @@ func (t *Tree) scan(root string) {
 }
 
 // visit returns the current content of a directory, given the earlier one, and adds the protected
-// paths in it to found. It returns nil if it is no directory. replaced states that another directory
+// paths and the sockets in it to found and sockets. It returns nil if it is no directory. replaced states that another directory
 // may have got its path.
-func (t *Tree) visit(path string, d *directory, replaced bool, found map[string]identity) *directory {
+func (t *Tree) visit(path string, d *directory, replaced bool, found, sockets map[string]identity) *directory {
 	before := d
 	if d == nil || d.watch <= 0 || d.dirty || t.all || replaced {
 		if d = t.refresh(path, d); d != before {
@@ -233,8 +282,9 @@ func (t *Tree) visit(path string, d *directory, replaced bool, found map[string]
 		}
 	}
 	maps.Copy(found, d.names)
+	maps.Copy(sockets, d.sockets)
 	for path, sub := range d.dirs {
-		if now := t.visit(path, sub, d != before || d.watch <= 0, found); now == nil {
+		if now := t.visit(path, sub, d != before || d.watch <= 0, found, sockets); now == nil {
 			delete(d.dirs, path)
 		} else if now != sub {
 			d.dirs[path] = now
@@ -277,7 +327,7 @@ func recent(changed unix.Timespec, now time.Time) bool {
 // read reads a directory. It keeps the records of its subdirectories. If it cannot be read, its known
 // names stay protected.
 func (t *Tree) read(path string, stat *unix.Stat_t, before *directory) *directory {
-	d := &directory{dirs: make(map[string]*directory), names: make(map[string]identity)}
+	d := &directory{dirs: make(map[string]*directory), names: make(map[string]identity), sockets: make(map[string]identity)}
 	begun := time.Now()
 	fd, err := openDirectory(path)
 	if err == nil {
@@ -303,12 +353,14 @@ func (t *Tree) read(path string, stat *unix.Stat_t, before *directory) *director
 	}
 	for _, e := range entries {
 		entry := path + "/" + e.Name()
-		if t.isProtected(entry) {
-			var stat unix.Stat_t
-			if unix.Lstat(entry, &stat) == nil {
-				d.names[entry] = idOf(&stat)
+		switch {
+		case t.isProtected(entry), e.IsDir() && len(entry) > longest:
+			if id, exists := identityOf(entry); exists {
+				d.names[entry] = id
 			}
-		} else if e.IsDir() {
+		case e.Type() == fs.ModeSocket:
+			d.sockets[entry], _ = identityOf(entry)
+		case e.IsDir():
 			d.dirs[entry] = nil
 			if before != nil && before.id == d.id {
 				d.dirs[entry] = before.dirs[entry]
@@ -342,6 +394,9 @@ func (t *Tree) remove(root, path string) error {
 	into, err := os.MkdirTemp(recovery, time.Now().Format("20060102T150405-"))
 	if err != nil {
 		return fail(err)
+	}
+	if len(into)+len(rest) > longest {
+		rest = base
 	}
 	target := filepath.Join(into, rest)
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func protectsGit(path string) bool { return filepath.Base(path) == ".git" }
@@ -43,7 +44,7 @@ func TestTree(t *testing.T) {
 		return removed
 	}
 	first := make("first")
-	require.Equal(t, []string{first}, tree.Begin([]string{ws}))
+	require.Equal(t, []string{first}, tree.Begin([]string{ws}, nil))
 	created := make("a/b/c")
 	require.Equal(t, []string{created}, end())
 	require.NoDirExists(t, created)
@@ -52,24 +53,24 @@ func TestTree(t *testing.T) {
 	require.Len(t, kept, 1)
 
 	users := make("user")
-	require.Equal(t, []string{first, users}, tree.Begin([]string{ws}))
+	require.Equal(t, []string{first, users}, tree.Begin([]string{ws}, nil))
 	alive = true // the command leaves a process
 	require.Empty(t, end())
 	left := make("left")
 	alive = false // it has ended
-	require.Equal(t, []string{first, users}, tree.Begin([]string{ws}))
+	require.Equal(t, []string{first, users}, tree.Begin([]string{ws}, nil))
 	adopt := tree.Pause()
 	approved := make("approved")
 	adopt()
 	require.Equal(t, []string{left}, end())
-	require.Equal(t, []string{approved, first, users}, tree.Begin([]string{ws}))
+	require.Equal(t, []string{approved, first, users}, tree.Begin([]string{ws}, nil))
 	require.NoError(t, os.Rename(filepath.Join(ws, "user"), filepath.Join(ws, "moved")))
 	require.NoError(t, os.RemoveAll(first))
 	require.Empty(t, end(), "a repository that moved was not created")
-	require.Equal(t, []string{approved, filepath.Join(ws, "moved", ".git")}, tree.Begin([]string{ws}))
+	require.Equal(t, []string{approved, filepath.Join(ws, "moved", ".git")}, tree.Begin([]string{ws}, nil))
 	tree.Cancel()
 
-	require.NotEmpty(t, tree.Begin([]string{ws}))
+	require.NotEmpty(t, tree.Begin([]string{ws}, nil))
 	alive = true
 	require.Empty(t, end())
 	late := make("late")
@@ -84,7 +85,7 @@ func TestTreeReplacedLink(t *testing.T) {
 	tree, recovery := newTree(t, &alive)
 	git := filepath.Join(ws, ".git")
 	require.NoError(t, os.Symlink("elsewhere", git))
-	require.Equal(t, []string{git}, tree.Begin([]string{ws}))
+	require.Equal(t, []string{git}, tree.Begin([]string{ws}, nil))
 	require.NoError(t, os.WriteFile(filepath.Join(ws, "new"), []byte("evil"), 0o600))
 	require.NoError(t, os.Rename(filepath.Join(ws, "new"), git))
 	removed, err := tree.End()
@@ -102,7 +103,7 @@ func TestTreeFollowsNoLink(t *testing.T) {
 	ws, outside, alive := t.TempDir(), t.TempDir(), false
 	tree, _ := newTree(t, &alive)
 	require.NoError(t, os.Mkdir(filepath.Join(outside, ".git"), 0o700))
-	tree.Begin([]string{ws})
+	tree.Begin([]string{ws}, nil)
 	require.NoError(t, os.Symlink(outside, filepath.Join(ws, "a")))
 	removed, err := tree.End()
 	require.NoError(t, err)
@@ -118,7 +119,7 @@ func TestTreeCopies(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(other)) })
 	tree := NewTree(protectsGit, func() bool { return alive }, func() (string, error) { return other, nil })
-	tree.Begin([]string{ws})
+	tree.Begin([]string{ws}, nil)
 	git := filepath.Join(ws, ".git")
 	require.NoError(t, exec.CommandContext(t.Context(), "sh", "-c", "mkdir -p "+git+"/a/b; echo x >"+git+"/a/b/c; ln -s / "+git+"/link; chmod 0 "+git+"/a/b").Run())
 	removed, err := tree.End()
@@ -135,7 +136,7 @@ func TestTreeSameTick(t *testing.T) {
 	ws, alive := t.TempDir(), false
 	tree, _ := newTree(t, &alive)
 	for i := range 200 {
-		tree.Begin([]string{ws})
+		tree.Begin([]string{ws}, nil)
 		path := filepath.Join(ws, strings.Repeat("d", i%3+1), ".git")
 		require.NoError(t, os.MkdirAll(path, 0o700))
 		removed, err := tree.End()
@@ -150,7 +151,7 @@ func TestTreeConcurrently(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range 8 {
 		running.Go(func() {
-			tree.Begin([]string{ws})
+			tree.Begin([]string{ws}, nil)
 			_ = os.MkdirAll(filepath.Join(ws, string(rune('a'+i)), ".git"), 0o700)
 			_, _ = tree.End()
 		})
@@ -216,4 +217,70 @@ func TestStartConcurrently(t *testing.T) {
 		})
 	}
 	running.Wait()
+}
+
+// SB-03: a protected name cannot hide in a directory whose path the kernel does not accept.
+func TestTreeOverlongPath(t *testing.T) {
+	alive := false
+	tree, _ := newTree(t, &alive)
+	ws := t.TempDir()
+	tree.Begin([]string{ws}, nil)
+	name := strings.Repeat("d", 200)
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", "for i in $(seq 25); do mkdir "+name+" && cd -P "+name+" || exit; done; mkdir .git; touch .git/x")
+	cmd.Dir = ws
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Len(t, removed, 1)
+	require.Greater(t, len(removed[0]), longest)
+	require.NoError(t, os.RemoveAll(ws))
+}
+
+// SB-03: additional protected paths that exist are the user's, and missing ones must not appear.
+func TestTreeAlso(t *testing.T) {
+	alive := false
+	tree, _ := newTree(t, &alive)
+	ws := t.TempDir()
+	hooks, missing := filepath.Join(ws, "hooks"), filepath.Join(ws, "later", "hooks")
+	require.NoError(t, os.Mkdir(hooks, 0o755))
+	also := func([]string) []string { return []string{hooks, missing, ws, filepath.Dir(ws), "/etc/passwd"} }
+	require.Equal(t, []string{hooks}, tree.Begin([]string{ws}, also))
+	require.NoError(t, os.MkdirAll(missing, 0o755))
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{missing}, removed)
+	require.Equal(t, []string{hooks}, tree.Begin([]string{ws}, also))
+	require.NoError(t, os.WriteFile(filepath.Join(ws, "x"), nil, 0o600))
+	removed, err = tree.End()
+	require.NoError(t, err)
+	require.Empty(t, removed)
+}
+
+// SB-02: sockets of processes outside are told from those of confined processes.
+func TestTreeSockets(t *testing.T) {
+	alive := true
+	tree, _ := newTree(t, &alive)
+	ws := t.TempDir()
+	bind := func(path string) {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = unix.Close(fd) })
+		require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: path}))
+	}
+	t.Chdir(ws)
+	before, own := filepath.Join(ws, "before"), filepath.Join(ws, "own")
+	bind(before)
+	tree.Begin([]string{ws}, nil)
+	bind("relative") // by a process outside, while confined ones run
+	// A socket whose process is in another network is not in the list of this one, as after its end.
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: own}))
+	require.NoError(t, unix.Close(fd))
+	_, err = tree.End()
+	require.NoError(t, err)
+	tree.Begin([]string{ws}, nil)
+	require.ElementsMatch(t, []string{before, filepath.Join(ws, "relative")}, tree.Sockets(false))
+	require.ElementsMatch(t, []string{before, filepath.Join(ws, "relative"), own}, tree.Sockets(true))
 }

@@ -70,7 +70,7 @@ func TestTreeFindsEveryName(t *testing.T) {
 					for range r.IntN(4) {
 						change() // by the user
 					}
-					before := tree.Begin([]string{ws})
+					before := tree.Begin([]string{ws}, nil)
 					require.Equal(t, gits(t, ws), before)
 					for range r.IntN(12) {
 						change()
@@ -94,7 +94,7 @@ func TestTreeManyEvents(t *testing.T) {
 	for i := range 20 {
 		require.NoError(t, os.MkdirAll(fmt.Sprintf("%s/%d/x", ws, i), 0o700))
 	}
-	tree.Begin([]string{ws})
+	tree.Begin([]string{ws}, nil)
 	for i := range 8_500 { // the queue holds 16,384; each renaming is two events
 		require.NoError(t, os.Rename(ws+"/0/"+[]string{"x", "y"}[i%2], ws+"/0/"+[]string{"y", "x"}[i%2]))
 	}
@@ -111,7 +111,7 @@ func TestTreeRacesWithScans(t *testing.T) {
 	for range 3 {
 		ws, alive := t.TempDir(), true
 		tree, _ := newTree(t, &alive)
-		tree.Begin([]string{ws})
+		tree.Begin([]string{ws}, nil)
 		var processes sync.WaitGroup
 		for p := range 3 {
 			processes.Go(func() {
@@ -143,7 +143,7 @@ func TestTreeClosesWatches(t *testing.T) {
 	tree, _ := newTree(t, &alive)
 	require.NoError(t, os.Mkdir(ws+"/a", 0o700))
 	for i := range 3 {
-		tree.Begin([]string{ws})
+		tree.Begin([]string{ws}, nil)
 		require.Len(t, tree.watches.byNumber, 2)
 		_, err := tree.End()
 		require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestTreeClosesWatches(t *testing.T) {
 		require.Nil(t, tree.watches)
 		git := fmt.Sprintf("%s/a/%d/.git", ws, i)
 		require.NoError(t, os.MkdirAll(git, 0o700))
-		require.Contains(t, tree.Begin([]string{ws}), git)
+		require.Contains(t, tree.Begin([]string{ws}, nil), git)
 		tree.Cancel()
 		require.NoError(t, os.RemoveAll(filepath.Dir(git)))
 		tree.Close()

@@ -115,6 +115,9 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 		return nil, fault.WasCancelled("config.Initialize", err)
 	}
 	e := o.Engine
+	if own := r.Steering(nil); len(own) > 0 {
+		e.Protected = append(slices.Clip(e.Protected), policy.ProtectedPath{Names: own, What: "git's own files", Why: "git runs the hooks and the programs that they name"})
+	}
 	for _, f := range r.files {
 		e.Rules, e.Checkers = slices.Concat(e.Rules, f.Rules, f.StandIns), append(e.Checkers, f.Checkers...)
 	}

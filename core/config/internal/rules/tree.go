@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -74,7 +75,32 @@ func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
 }
 
 // IsProtected reports whether an absolute path without links is protected.
-func (r *Rules) IsProtected(path string) bool { return r.Engine.Protects(path, r.Roots()) }
+func (r *Rules) IsProtected(path string) bool {
+	return r.Engine.Protects(path, r.Roots()) || gitdir.IsMember(path)
+}
+
+// Steering returns the paths in the workspace, outside of .git, that determine which
+// programs git runs in the repositories of some absolute paths named .git, and of the
+// workspace directories; see [gitdir.Watch.Steering].
+func (r *Rules) Steering(existing []string) (paths []string) {
+	roots := r.Roots()
+	tops := slices.Clone(roots)
+	for _, path := range existing {
+		if filepath.Base(path) == ".git" {
+			tops = append(tops, filepath.Dir(path))
+		}
+	}
+	slices.Sort(tops)
+	for _, top := range slices.Compact(tops) {
+		for _, path := range r.repos.Steering(top) {
+			inside := slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(path, root+string(filepath.Separator)) })
+			if inside && !slices.Contains(strings.Split(path, string(filepath.Separator)), ".git") {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
 
 // list returns the listing of a directory, nil if it does not exist.
 func (t *tree) list(dir string, r *Rules) *listing {
