@@ -147,6 +147,12 @@ func (c chatServers) List() []builtin.Server {
 		}
 		if spec, _, err := c.config.MCP().Server(s.Name); err == nil {
 			server.Description = spec.Description
+			if spec.Command != "" {
+				server.Confinement = "unconfined"
+				if spec.Sandbox {
+					server.Confinement = "confined"
+				}
+			}
 		}
 		for _, t := range m.Tools(s.Name) {
 			server.Tools = append(server.Tools, builtinTool(t))

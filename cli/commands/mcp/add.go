@@ -29,6 +29,7 @@ type addedServer struct {
 	exclude     []string
 	cwd         string
 	oauth       bool
+	sandbox     bool
 }
 
 func mcpAddCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -76,6 +77,7 @@ session starts, so that the file contains no secret.`,
 	f.StringVar(&a.description, "description", "", "description for the user")
 	f.StringSliceVar(&a.include, "include-tools", nil, "register only these tools")
 	f.StringSliceVar(&a.exclude, "exclude-tools", nil, "do not register these tools")
+	f.BoolVar(&a.sandbox, "sandbox", false, "confine the program, as commands are in the sandbox")
 	f.BoolVar(&a.oauth, "oauth", false, "open the browser if the server requires sign-in")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -102,6 +104,8 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 		return nil, program.UsageError("A URL cannot use the stdio transport.", "Omit --transport, or give a program.")
 	case !remote && (a.transport == "http" || a.transport == "sse"):
 		return nil, program.UsageError(fmt.Sprintf("The %s transport requires a URL with http:// or https://.", a.transport), "Give a URL, or omit --transport for a program.")
+	case remote && a.sandbox:
+		return nil, program.UsageError("A server at a URL cannot be confined.", "Omit --sandbox, or give a program.")
 	case remote && (len(args) > 0 || len(a.env) > 0 || a.cwd != ""):
 		return nil, program.UsageError("A server at a URL has no arguments, environment or directory.", "Omit them, or give a program.")
 	case !remote && (len(a.headers) > 0 || a.oauth):
@@ -132,6 +136,7 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 	put("description", a.description, a.description != "")
 	put("includeTools", a.include, a.include != nil)
 	put("excludeTools", a.exclude, len(a.exclude) > 0)
+	put("sandbox", true, a.sandbox)
 	put("oauth", map[string]any{"enabled": true}, a.oauth)
 	return v, nil
 }

@@ -24,8 +24,9 @@ type serverListing struct {
 	Name         string         `json:"name"`
 	State        mcp.State      `json:"state"`
 	Transport    mcp.Transport  `json:"transport,omitempty"`
-	Source       string         `json:"source,omitempty"` // the layer that configures it
-	Server       string         `json:"server,omitempty"` // its self-reported name and version
+	Source       string         `json:"source,omitempty"`  // the layer that configures it
+	Sandbox      bool           `json:"sandbox,omitempty"` // its program is confined
+	Server       string         `json:"server,omitempty"`  // its self-reported name and version
 	Protocol     string         `json:"protocol,omitempty"`
 	ConnectMS    int64          `json:"connectMs"` // until it was connected and listed, or failed
 	Tools        []string       `json:"tools"`     // server-side names
@@ -47,11 +48,14 @@ type toolOfServer struct {
 	Description string `json:"description"`
 }
 
-func serverListingOf(s mcp.Status) serverListing {
+func serverListingOf(c *config.Config, s mcp.Status) serverListing {
 	l := serverListing{
 		Name: s.Name, State: s.State, Transport: s.Transport, Source: s.Source, Protocol: s.Info.Protocol, ConnectMS: s.Took.Milliseconds(),
 		Tools: append([]string{}, s.Tools...), Resources: s.Resources, Prompts: append([]string{}, s.Prompts...), Instructions: s.Info.Instructions,
 		Server: strings.TrimSpace(s.Info.Name + " " + s.Info.Version),
+	}
+	if spec, _, err := c.MCP().Server(s.Name); err == nil {
+		l.Sandbox = spec.Sandbox && spec.Command != ""
 	}
 	if s.Error != nil {
 		l.Error = program.AsFault(s.Error)
@@ -61,6 +65,14 @@ func serverListingOf(s mcp.Status) serverListing {
 		l.Dropped = append(l.Dropped, program.AsFault(d))
 	}
 	return l
+}
+
+// transport is the transport for display, and whether the program is confined.
+func (l serverListing) transport() string {
+	if l.Sandbox {
+		return string(l.Transport) + " in the sandbox"
+	}
+	return string(l.Transport)
 }
 
 func mcpListCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -90,7 +102,7 @@ At a terminal, a server that requires sign-in and whose settings enable it
 					m.Start(context.WithoutCancel(ctx))
 					at.Settled(ctx, m, wait)
 					for _, s := range m.Status() {
-						list = append(list, serverListingOf(s))
+						list = append(list, serverListingOf(c, s))
 					}
 				}
 				if ctx.Err() != nil {
@@ -130,7 +142,7 @@ func listServers(p *program.Program, list []serverListing) error {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tTRANSPORT\tTOOLS\tRESOURCES\tPROMPTS\tTIME\tFROM")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", display.Line(s.Name), s.State, s.Transport, len(s.Tools), s.Resources, len(s.Prompts),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", display.Line(s.Name), s.State, s.transport(), len(s.Tools), s.Resources, len(s.Prompts),
 			shownTime(s.ConnectMS), display.Line(s.Source))
 	}
 	if err := w.Flush(); err != nil {
@@ -202,7 +214,7 @@ func testServer(ctx context.Context, p *program.Program, c *config.Config, m *mc
 	var failed error
 	for _, s := range m.Status() {
 		if s.Name == name {
-			l, failed = serverListingOf(s), s.Error
+			l, failed = serverListingOf(c, s), s.Error
 		}
 	}
 	l.Registered = registeredOf(c, name)
@@ -240,7 +252,7 @@ func registeredOf(c *config.Config, server string) []toolOfServer {
 
 func showServer(p *program.Program, l serverListing) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is %s: %s over %s, protocol %s, in %s\n", display.Line(l.Name), l.State, display.Line(l.Server), l.Transport, display.Line(l.Protocol), shownTime(l.ConnectMS))
+	fmt.Fprintf(&b, "%s is %s: %s over %s, protocol %s, in %s\n", display.Line(l.Name), l.State, display.Line(l.Server), l.transport(), display.Line(l.Protocol), shownTime(l.ConnectMS))
 	if l.Instructions != "" {
 		fmt.Fprintf(&b, "\nInstructions:\n%s\n", printableLines(l.Instructions))
 	}

@@ -158,7 +158,7 @@ func onOff(what string, on bool) string {
 
 func (w servers) List() []builtin.Server {
 	return []builtin.Server{{
-		Name: "shelf", State: "connected", Description: "Books.", Prompts: []string{"book review"}, Resources: 2,
+		Name: "shelf", State: "connected", Description: "Books.", Confinement: "confined", Prompts: []string{"book review"}, Resources: 2,
 		Tools: []builtin.Tool{{Name: "mcp_shelf_find", Description: "Finds a book.", Schema: json.RawMessage(`{"type":"object"}`)}},
 	}, {Name: "gone", State: "failed", Problem: "It did not answer."}}
 }
@@ -347,7 +347,7 @@ func TestCommands(t *testing.T) {
 		"/skills disable poet":     {"skill poet off", "disabled"},
 		"/skills disable":          {"", "Missing name of the skill"},
 		"/skills nope":             {"", "no sub-command"},
-		"/mcp":                     {"", "(?s)\\*\\*shelf\\*\\* — connected, 1 tool, 1 prompt, 2 resources.*`/book-review`.*gone.*did not answer"},
+		"/mcp":                     {"", "(?s)\\*\\*shelf\\*\\* — connected, confined, 1 tool, 1 prompt, 2 resources.*`/book-review`.*gone.*did not answer"},
 		"/mcp ls":                  {"", "mcp_shelf_find"},
 		"/mcp desc":                {"", "Finds a book"},
 		"/mcp schema":              {"", "(?s)```json.*\"type\": \"object\""},

@@ -187,7 +187,8 @@ type Server struct {
 	Extension   string // its extension; "" if it has none
 	Tools       []Tool
 	Prompts     []string
-	Resources   int // counts
+	Resources   int    // counts
+	Confinement string // of its program: "confined" or "unconfined"; "" for a server at a URL
 }
 
 // Trust is the trust in the directory.

@@ -125,6 +125,9 @@ func writeServer(b *strings.Builder, server Server, described, schema bool) {
 	if server.Extension != "" {
 		fmt.Fprintf(b, ", of the extension %s", line(server.Extension))
 	}
+	if server.Confinement != "" {
+		fmt.Fprintf(b, ", %s", line(server.Confinement))
+	}
 	fmt.Fprintf(b, ", %s", count(len(server.Tools), "tool", "tools"))
 	if len(server.Prompts) > 0 {
 		fmt.Fprintf(b, ", %s", count(len(server.Prompts), "prompt", "prompts"))

@@ -166,7 +166,7 @@ func (s ServerPart) line() string {
 	line := "MCP server " + s.Name
 	switch {
 	case s.Command != "":
-		line += ", a program run here: " + s.Command
+		line += runHere(s.Sandbox) + s.Command
 	case s.URL != "":
 		line += ", at " + s.URL
 	}
@@ -196,7 +196,15 @@ func (h HookPart) line() string {
 	if len(h.Env) > 0 {
 		with = " (with " + strings.Join(h.Env, ", ") + " in its environment)"
 	}
-	return "hook at " + h.Event + on + ", a program run here: " + h.Command + with
+	return "hook at " + h.Event + on + runHere(h.Sandbox) + h.Command + with
+}
+
+// runHere introduces the command of a program.
+func runHere(sandbox bool) string {
+	if sandbox {
+		return ", a program run here in the sandbox: "
+	}
+	return ", a program run here unconfined: "
 }
 
 func (c CommandPart) line() string {
@@ -219,29 +227,38 @@ func (p Parts) settingLine(s extensions.Setting) string {
 
 // summary counts the parts that run programs, and the variables from the environment.
 func (p Parts) summary() string {
-	var programs []string
-	count := func(n int, one, many string) {
-		if n > 0 {
-			programs = append(programs, counted(n, one, many))
-		}
-	}
-	servers, commands := 0, 0
-	for _, s := range p.MCPServers {
-		if s.Command != "" || len(s.Else) > 0 {
-			servers++
-		}
-	}
-	for _, c := range p.Commands {
-		if c.Runs {
-			commands++
-		}
-	}
-	count(servers, "MCP server", "MCP servers")
-	count(len(p.Hooks), "hook", "hooks")
-	count(commands, "command", "commands")
 	var all []string
-	if len(programs) > 0 {
-		all = append(all, "It can run programs as you: "+strings.Join(programs, ", ")+".")
+	for _, sandbox := range []bool{false, true} {
+		var programs []string
+		count := func(n int, one, many string) {
+			if n > 0 {
+				programs = append(programs, counted(n, one, many))
+			}
+		}
+		servers, hooks, commands := 0, 0, 0
+		for _, s := range p.MCPServers {
+			if s.Sandbox == sandbox && (s.Command != "" || len(s.Else) > 0) {
+				servers++
+			}
+		}
+		for _, h := range p.Hooks {
+			if h.Sandbox == sandbox {
+				hooks++
+			}
+		}
+		for _, c := range p.Commands {
+			if c.Runs && !sandbox { // policy decides about them when they run
+				commands++
+			}
+		}
+		count(servers, "MCP server", "MCP servers")
+		count(hooks, "hook", "hooks")
+		count(commands, "command", "commands")
+		if text := strings.Join(programs, ", "); text != "" && sandbox {
+			all = append(all, "In the sandbox it can run: "+text+".")
+		} else if text != "" {
+			all = append(all, "It can run programs as you: "+text+".")
+		}
 	}
 	variables := 0
 	for _, there := range p.environment {

@@ -35,7 +35,7 @@ func TestConsentNamesAllHooks(t *testing.T) {
 			w := newWorld(t)
 			w.write("hooks/hooks.json", file)
 			c := w.consent()
-			require.Contains(t, c.Lines, "hook at BeforeTool, a program run here: evil (with LD_PRELOAD in its environment)")
+			require.Contains(t, c.Lines, "hook at BeforeTool, a program run here unconfined: evil (with LD_PRELOAD in its environment)")
 			require.Contains(t, c.Summary, "It can run programs as you: 1 hook.")
 		})
 	}
@@ -58,6 +58,7 @@ func TestUpdateAsksAgain(t *testing.T) {
 		"description":     {plain, server(`"httpUrl": "https://a.example/", "env": {"A": "1"}, "headers": {"H": "1"}, "description": "new"`), false},
 		"address":         {plain, server(`"httpUrl": "https://b.example/", "env": {"A": "1"}, "headers": {"H": "1"}`), true},
 		"hidden address":  {server(`"httpUrl": "https://a.example/", "tcp": "same"`), server(`"httpUrl": "https://b.example/", "tcp": "same"`), true},
+		"sandbox":         {server(`"command": "x", "sandbox": true`), server(`"command": "x"`), true},
 		"folder":          {server(`"command": "x"`), server(`"command": "x", "cwd": "/tmp"`), true},
 		"variable":        {plain, server(`"httpUrl": "https://a.example/", "env": {"A": "2"}, "headers": {"H": "1"}`), true},
 		"header":          {plain, server(`"httpUrl": "https://a.example/", "env": {"A": "1"}, "headers": {"H": "1", "I": "$KEY"}`), true},
@@ -92,7 +93,8 @@ func TestConsentOfServers(t *testing.T) {
 		"url and httpUrl":   {`"url": "https://nice.example", "httpUrl": "https://evil.example"`, "MCP server s, at https://evil.example"},
 		"command and url":   {`"command": "nice", "URL": "https://evil.example"`, "MCP server s, at https://evil.example"},
 		"one that is empty": {`"httpUrl": "$NONE", "command": "evil", "args": ["x y"]`, `MCP server s, at $NONE, or else evil "x y"`},
-		"folder":            {`"command": "make", "cwd": "${extensionPath}/x"`, "MCP server s, a program run here: make, in ${extensionPath}/x"},
+		"sandbox":           {`"command": "make", "sandbox": true`, "MCP server s, a program run here in the sandbox: make"},
+		"folder":            {`"command": "make", "cwd": "${extensionPath}/x"`, "MCP server s, a program run here unconfined: make, in ${extensionPath}/x"},
 		"headers and sign-in": {`"url": "https://a.example", "headers": {"B": "1", "A": "1"}, "oauth": {"tokenUrl": "https://b.example"}`,
 			"MCP server s, at https://a.example (sent the headers A, B) (may have you sign in, tokenUrl https://b.example)"},
 	} {
@@ -118,7 +120,7 @@ func TestConsentIsNotDrowned(t *testing.T) {
 	c := w.consent()
 	text := c.Text()
 	for _, want := range []string{
-		" (with LD_PRELOAD in its environment)\n", "\n  and 276 more commands\n", "\n  command /zz, which has shell commands run\n", "a<300 blanks>b<U+2028>c<U+3164>d<U+00A0>e<U+2800>f<U+FE0F>\n", "x… (5,074 characters in all) …x",
+		" (with LD_PRELOAD in its environment)\n", "\n  and 276 more commands\n", "\n  command /zz, which has shell commands run\n", "a<300 blanks>b<U+2028>c<U+3164>d<U+00A0>e<U+2800>f<U+FE0F>\n", "x… (5,085 characters in all) …x",
 		"\n  plans go to docs, where plan mode writes Markdown files without asking\n", "\n  setting Mode, given to its programs as MODE, else taken from your environment\n",
 	} {
 		require.Contains(t, text, want)

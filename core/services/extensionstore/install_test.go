@@ -51,7 +51,7 @@ func hooksOf(e extensions.Extension) (all []extensionstore.HookPart) {
 	data, _ := extensionstore.UnfilledHooks(e)
 	found, _ := hookrun.ParseJSON(data, hookrun.Origin{})
 	for _, h := range found {
-		part := extensionstore.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
+		part := extensionstore.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command, Sandbox: h.Sandbox}
 		for name, value := range h.Env {
 			part.Env, part.Values = append(part.Env, name), append(part.Values, name+"="+value)
 		}

@@ -55,6 +55,7 @@ type ServerPart struct {
 	Headers []string `json:"headers,omitempty"` // names of its request headers
 	SignIn  []string `json:"signIn,omitempty"`  // sign-in addresses, by key
 	OAuth   bool     `json:"oauth,omitempty"`   // the user may be asked to sign in
+	Sandbox bool     `json:"sandbox,omitempty"` // its command runs confined
 
 	whole string // all fields that select what is run or contacted; may contain secrets
 }
@@ -64,7 +65,8 @@ type HookPart struct {
 	Event   string   `json:"event"`
 	Matcher string   `json:"matcher,omitempty"` // "": every subject
 	Command string   `json:"command"`
-	Env     []string `json:"env,omitempty"` // names of its environment variables, sorted
+	Env     []string `json:"env,omitempty"`     // names of its environment variables, sorted
+	Sandbox bool     `json:"sandbox,omitempty"` // it runs confined
 	// Values are the variables as NAME=VALUE, sorted, for comparison only; they are never
 	// shown.
 	Values []string `json:"-"`
@@ -160,12 +162,13 @@ func serverParts(e extensions.Extension) []ServerPart {
 			Env     map[string]json.RawMessage `json:"env"`
 			Headers map[string]json.RawMessage `json:"headers"`
 			OAuth   map[string]json.RawMessage `json:"oauth"`
+			Sandbox bool                       `json:"sandbox,omitempty"`
 		}
 		_ = json.Unmarshal(e.MCPServers[name], &spec) // invalid fields stay empty
 		whole, _ := json.Marshal(spec)                // it was decoded from JSON
 		part := ServerPart{
 			Name: name, Dir: unfilled(e, spec.Cwd), Env: slices.Sorted(maps.Keys(spec.Env)), Headers: slices.Sorted(maps.Keys(spec.Headers)),
-			OAuth: spec.OAuth != nil, whole: unfilled(e, string(whole)),
+			OAuth: spec.OAuth != nil, Sandbox: spec.Sandbox, whole: unfilled(e, string(whole)),
 		}
 		for _, key := range slices.Sorted(maps.Keys(spec.OAuth)) {
 			var text string

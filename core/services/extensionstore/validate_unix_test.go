@@ -66,9 +66,9 @@ func TestConsent(t *testing.T) {
 	text := w.user.consents[0].Text()
 	for _, want := range []string{
 		"Installing the extension shelf 1.0<U+001B>[2J from " + w.source + ".",
-		`MCP server books, a program run here: node ${extensionPath}/server.js "a b" (with MODE in its environment)`,
+		`MCP server books, a program run here unconfined: node ${extensionPath}/server.js "a b" (with MODE in its environment)`,
 		"MCP server far, at https://example.org/<U+202E>mcp",
-		`hook at BeforeTool on "write_file", a program run here: sh ${extensionPath}/check.sh\nrm x`,
+		`hook at BeforeTool on "write_file", a program run here unconfined: sh ${extensionPath}/check.sh\nrm x`,
 		"command /git:tidy, which has shell commands run\n", "command /say\n", "skill notes", "agent critic", "rules in policies/p.toml", "context file FETTLE.md",
 		"excludes the tools web_fetch", "setting Key, given to its programs as SHELF_KEY, kept secret",
 	} {

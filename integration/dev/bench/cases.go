@@ -23,6 +23,7 @@ func groups() []Group {
 		{"schema", "Schemas"},
 		{"bus", "The bus"},
 		{"shell", "Commands"},
+		{"sandbox", "Commands in the sandbox"},
 		{"mcp", "Over MCP"},
 		{"agent", "A turn of a conversation, in process"},
 		{"headless", "A headless turn against a local model server"},
@@ -36,7 +37,7 @@ func groups() []Group {
 // case has no group, or an ID occurs twice.
 func allCases() ([]Case, error) {
 	all := slices.Concat(noiseCases(), callCases(), readCases(), changeCases(), searchCases(), policyCases(), registryCases(),
-		schemaCases(), busCases(), shellCases(), mcpCases(), agentCases(), headlessCases(), startCases(), sizeCases(), sessionCases(), peerCases())
+		schemaCases(), busCases(), shellCases(), sandboxCases(), mcpCases(), agentCases(), headlessCases(), startCases(), sizeCases(), sessionCases(), peerCases())
 	peers := peerContestants()
 	index := map[string]int{}
 	for i, g := range groups() {

@@ -127,7 +127,7 @@ func HooksOf(e extensions.Extension) []extensionstore.HookPart {
 	found, _ := hookrun.ParseJSON(data, hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
 	var all []extensionstore.HookPart
 	for _, h := range found {
-		part := extensionstore.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
+		part := extensionstore.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command, Sandbox: h.Sandbox}
 		for name, value := range h.Env {
 			part.Env, part.Values = append(part.Env, name), append(part.Values, name+"="+value)
 		}
