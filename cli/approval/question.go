@@ -65,6 +65,9 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns in
 		renderParts(b, Parts(q), colour)
 	case c.MCPDetails != nil:
 		renderServerTool(b, q, columns)
+	case c.InfoDetails != nil && len(c.Bases) > 0: // changes of several files, in a fence
+		_, diff, _ := strings.Cut(c.Prompt, "\n")
+		b.WriteString(display.TerminalDiff(strings.TrimRight(diff, "`"), colour))
 	case c.InfoDetails != nil:
 		b.WriteString(display.Fold(display.Printable(c.Prompt)+"\n", "", columns))
 		for _, u := range c.URLs {

@@ -129,6 +129,17 @@ func infoQuestion() bus.ToolConfirmationRequest {
 	}
 }
 
+// setQuestion asks about the changes of two files.
+func setQuestion() bus.ToolConfirmationRequest {
+	return bus.ToolConfirmationRequest{
+		ToolCall: bus.ToolCall{Name: "apply_patch"},
+		Details: bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Patch 2 files: a.txt …",
+			InfoDetails: &bus.InfoDetails{Prompt: "```diff\nupdate a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n\nmove b.txt to c.txt\n```"},
+			Paths:       []string{"/home/me/project/a.txt", "/home/me/project/b.txt", "/home/me/project/c.txt"}, Bases: make([]bus.FileVersion, 2)},
+		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
+	}
+}
+
 // The screens of a session, at both sizes.
 func TestScreens(t *testing.T) {
 	text := func(s string) interactive.Event { return told(agent.Event{Type: agent.EventText, Text: s}) }
@@ -147,6 +158,7 @@ func TestScreens(t *testing.T) {
 		"question-many":    func(r *rig) { asks(r, manyQuestion()) },
 		"question-server":  func(r *rig) { asks(r, serverQuestion()) },
 		"question-info":    func(r *rig) { asks(r, infoQuestion()) },
+		"question-set":     func(r *rig) { asks(r, setQuestion()) },
 		"question-no": func(r *rig) {
 			asks(r, editQuestion())
 			r.press("n")

@@ -423,7 +423,6 @@ func TestMCPServiceStateless(t *testing.T) {
 		require.Equal(t, fault.EditRequiresPriorRead, fault.CodeOf(r.Error), tool)
 		require.Equal(t, fault.NoSession, r.Error.Reason, tool)
 		require.Contains(t, r.Error.Remedy, "base_content_sha256")
-		require.Contains(t, r.Error.Remedy, "safe_patch")
 	}
 	patch := map[string]any{"file_path": "a.txt", "unified_diff": "@@ -1,2 +1,2 @@\n one\n-two\n+three\n", "base_content_sha256": *read.SHA256}
 	require.Nil(t, single("safe_patch", patch).Error)

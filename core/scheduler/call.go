@@ -30,6 +30,7 @@ type call struct {
 
 	subject   policy.Call
 	decision  policy.Decision
+	several   bool // the call concerns several files, so that an approval like that of one would not avoid the next question
 	tightened bool // a decision other than the rules' asks or denies too, so that another rule would change nothing
 	previews  bool // the call is previewed instead of run
 	asked     bool // an approver was asked

@@ -66,7 +66,7 @@ func (c *call) judge(ctx context.Context) {
 	}
 	c.subject, c.decision, c.tightened, c.previews = strictest.subject, strictest.decision, strictest.tightened, strictest.previews
 	c.decision.Checkers = checkers
-	c.tightened = c.tightened || len(files) > 1 // an approval of one file would not avoid the next question
+	c.several = len(files) > 1
 }
 
 // judgeOne resolves the paths that policy needs, and calls policy about the subject.

@@ -129,7 +129,11 @@ func (f Facts) files(b *strings.Builder) {
 		fmt.Fprintf(b, "- Change existing files with %s: small hunks with enough unchanged lines around them, and the SHA-256 of the state that you worked from.\n", patch)
 	}
 	if all := f.name("apply_patch"); all != "" {
-		fmt.Fprintf(b, "- Change several files together with %s, in small hunks. Read each completely before; all of the files change, or none.\n", all)
+		which := "several files together"
+		if patch == "" {
+			which = "existing files, also several together,"
+		}
+		fmt.Fprintf(b, "- Change %s with %s, in small hunks. Read each completely before; all of the files change, or none.\n", which, all)
 	}
 	if write != "" {
 		fmt.Fprintf(b, "- %s creates files, and replaces a whole file only with the SHA-256 of its current content.\n", write)

@@ -177,7 +177,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		return mismatch(c)
 	}
 	r := s.refuseUnseen(c, e, known)
-	r.Message += " The base_content_sha256 given is not its hash either."
+	r.Message += " The hash given as the base is not its hash either."
 	return r
 }
 
@@ -248,8 +248,8 @@ func (s *Service) refuseWithoutSession(c Check) *fault.Error {
 	r := &fault.Error{
 		Code: fault.EditRequiresPriorRead, Reason: fault.NoSession, Op: "filestate.decide",
 		Message: fmt.Sprintf("%s exists, and without a session it is unknown whether it was read: %s a file unseen is refused.", c.Path.String(), c.Verb.Ing),
-		Short:   "Needs base_content_sha256, as there is no session.",
-		Remedy:  "Call read_file on it, then safe_patch, or write_file, with its sha256 as base_content_sha256.",
+		Short:   "Needs its sha256, as there is no session.",
+		Remedy:  "Call read_file on it, then change it by a tool that takes its sha256, as base_content_sha256 or in bases.",
 	}
 	if s.strict && c.Proof != "" {
 		r.Short = "Needs a session."
@@ -363,8 +363,8 @@ func mismatch(c Check) *fault.Error {
 func mismatchWithoutSession(c Check) *fault.Error {
 	return &fault.Error{
 		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
-		Message: fmt.Sprintf("State Mismatch: base_content_sha256 is not the hash of the current content of %s.", c.Path.String()),
-		Short:   "Not in the state of base_content_sha256.",
+		Message: fmt.Sprintf("State Mismatch: the hash given as the base is not that of the current content of %s.", c.Path.String()),
+		Short:   "Not in the state of the given hash.",
 		Remedy:  "Call read_file on it, then make the change again for that content, with its sha256.",
 	}
 }

@@ -336,8 +336,8 @@ func TestWrongHash(t *testing.T) {
 		"never read":            {func(f *fixture) { f.write("a", "x") }, fault.EditRequiresPriorRead, fault.NeverRead, "was not read in this conversation"},
 		"partly read":           {func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1) }, fault.EditRequiresPriorRead, fault.PartialRead, noneOfIts},
 		"image":                 {func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00"); f.full("a") }, fault.EditRequiresPriorRead, fault.NonText, noneOfIts},
-		"kill switch":           {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, "State Mismatch: base_content_sha256 is not the hash"}, // CR-16
-		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared, "does not exist"},                                                                        // FS-50
+		"kill switch":           {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, "State Mismatch: the hash given as the base is not that"}, // CR-16
+		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared, "does not exist"},                                                                           // FS-50
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

@@ -156,7 +156,7 @@ func (c *changeSet) Confirmation(ctx context.Context) (*tools.Confirmation, erro
 		return nil, errors.Join(err, tools.WillRefuse(*refused))
 	}
 	shown := &tools.Confirmation{
-		Type: tools.ConfirmInfo, Title: "Confirm " + c.Description(), InfoDetails: &tools.InfoDetails{Prompt: c.diffs()}, Paths: c.Files(), UserOnly: c.hidden(),
+		Type: tools.ConfirmInfo, Title: "Confirm " + c.Description(), InfoDetails: &tools.InfoDetails{Prompt: fenced(c.diffs())}, Paths: c.Files(), UserOnly: c.hidden(),
 	}
 	for i, p := range c.plans {
 		shown.Bases = append(shown.Bases, tools.FileVersion{Path: c.changes[i].request.Path.String(), SHA256: p.Base().SHA256})
@@ -167,7 +167,7 @@ func (c *changeSet) Confirmation(ctx context.Context) (*tools.Confirmation, erro
 // hidden reports whether the model must not see one of the files.
 func (c *changeSet) hidden() bool { return slices.ContainsFunc(c.plans, (*mutation.Plan).Hidden) }
 
-// diffs returns all changes as text, in a Markdown block.
+// diffs returns all changes as text.
 func (c *changeSet) diffs() string {
 	var b strings.Builder
 	for i, ch := range c.changes {
@@ -180,11 +180,16 @@ func (c *changeSet) diffs() string {
 		}
 		b.WriteString("\n" + ch.fileDiff(c.plans[i]).FileDiff + "\n")
 	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// fenced returns a diff as a block of Markdown.
+func fenced(diff string) string {
 	fence := "```"
-	for strings.Contains(b.String(), fence) {
+	for strings.Contains(diff, fence) {
 		fence += "`"
 	}
-	return fence + "diff\n" + strings.TrimRight(b.String(), "\n") + "\n" + fence
+	return fence + "diff\n" + diff + fence
 }
 
 // Execute commits all changes, or none.

@@ -25,7 +25,7 @@ func (s Services) fullHash(path workspace.Path, given string) (string, error) {
 		return strings.ToLower(given), nil
 	}
 	if s.Hashes == nil {
-		return "", badParameter("base_content_sha256 is shortened.", "Pass all 64 digits of the sha256.")
+		return "", badParameter("The hash is shortened.", "Pass all 64 digits of the sha256.")
 	}
 	return s.Hashes.FullHash(path, given)
 }

@@ -22,7 +22,7 @@ type ReadFileParams struct {
 
 const readFileDescription = "Reads a file. Text is returned as one JSON object with version, sha256, file_path and content. " +
 	"The version increases with every object you receive, so of two objects for one file the higher version is the newer. " +
-	"The sha256 identifies the exact bytes on disk: safe_patch and write_file require it as base_content_sha256 to modify the file, so keep it. " +
+	"The sha256 identifies the exact bytes on disk: it is the base of a change of the file, so keep it. " +
 	"It is null until every line of the file has been shown to you; if the result is truncated, continue at next_offset until it appears. " +
 	"For a file that has not changed since you saw all of it the result is status file_unchanged without content; pass offset and limit to see it again. " +
 	"Images, audio, video and PDF are returned as data without a hash and cannot be modified."

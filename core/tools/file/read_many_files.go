@@ -28,7 +28,7 @@ type ReadManyFilesParams struct {
 const maxResultBytes = 4 << 20
 
 const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the requested order: " +
-	"version, sha256, file_path and content, as in read_file. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
+	"version, sha256, file_path and content, as in read_file. The version and the sha256 are needed to modify a file; " +
 	"the sha256 is null for a truncated file, so continue with read_file. A file that does not fit into the result has an error instead of content: call read_file for it. A file that cannot be read appears in its place with an error, and the others are still returned. " +
 	"Patterns do not match ignored files, unless a pattern starts with their directory, which adds a notice. An ignored file named by path is read."
 

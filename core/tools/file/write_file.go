@@ -23,7 +23,7 @@ const writeFileDescription = "Writes a whole file. Three cases: to create a file
 	"to replace an existing file, base_content_sha256 is required and must be the sha256 of the newest state object of it; " +
 	"anything else is refused and nothing is written: an existing file without a hash, a hash that is no longer the file's, or a hash for a file that has disappeared. " +
 	"The result has success, message and latest_file_state, whose sha256 is the base of your next change. " +
-	"Encoding, byte order mark and permissions of a replaced file are kept, and line endings unless line_endings says otherwise. To change a part of a file use safe_patch."
+	"Encoding, byte order mark and permissions of a replaced file are kept, and line endings unless line_endings says otherwise. To change a part of a file use another tool."
 
 func newWriteFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteFileParams]{

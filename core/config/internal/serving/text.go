@@ -49,6 +49,8 @@ func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
 	case d.MCPDetails != nil:
 		t.line("The tool %s of the MCP server %s wants to run.", t.name(d.ToolName), t.name(d.ServerName))
 		t.arguments(q.ToolCall.Args, maxChange)
+	case d.InfoDetails != nil && len(d.Bases) > 0: // changes of several files, which the arguments repeat
+		t.line("%s wants to change files together:\n\n%s", name, t.excerpt(d.Prompt, maxChange))
 	case d.InfoDetails != nil:
 		t.line("%s", t.excerpt(d.Prompt, maxArguments))
 		if len(d.URLs) > 0 {
@@ -178,9 +180,9 @@ func (s *served) instructions() string {
 	dir := s.session.Dir
 	text := fmt.Sprintf("These tools work on the files in the directory %q, %s; relative paths start there. ",
 		escape.ClipBytes(filepath.Base(dir), 100), escape.ClipBytes(fmt.Sprintf("%q", dir), 1_000))
-	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
+	if bases := s.bases(); s.offers(file.ReadFile) && bases != "" {
 		text += "Read a file with read_file before you change it: the result has the content with a version and a sha256. " +
-			"Pass that sha256 as base_content_sha256 to safe_patch, or to write_file to replace the whole file. " +
+			"Pass that sha256 " + bases + ". " +
 			"A change based on another state than the one on disk is refused, and nothing is written: " +
 			"the error names the next step, and has the current content in latest_file_state if it may be shown. " +
 			"Continue from that state; never rewrite a file from memory. "
@@ -189,9 +191,26 @@ func (s *served) instructions() string {
 		"Do not try to do the same in another way. " +
 		"The resources include files with instructions for this project."
 	if s.options.Stateless {
-		text += " There is no session: calls are independent. Every change of an existing file requires base_content_sha256 with all 64 digits, and a tool without that parameter is refused with the reason no_session."
+		text += " There is no session: calls are independent. Every change of an existing file requires its sha256 with all 64 digits, and a tool without that parameter is refused with the reason no_session."
 	}
 	return text
+}
+
+// bases returns how the served tools that change files receive the hash of one; "" if none does.
+func (s *served) bases() string {
+	var arguments, ways []string
+	for _, tool := range [][2]string{{file.SafePatch, file.SafePatch}, {file.WriteFile, file.WriteFile + " to replace the whole file"}} {
+		if s.offers(tool[0]) {
+			arguments = append(arguments, "to "+tool[1])
+		}
+	}
+	if len(arguments) > 0 {
+		ways = append(ways, "as base_content_sha256 "+strings.Join(arguments, ", or "))
+	}
+	if s.offers(file.ApplyPatch) {
+		ways = append(ways, "in bases to "+file.ApplyPatch+", which otherwise relies on the content that you received last")
+	}
+	return strings.Join(ways, ", or ")
 }
 
 // offers reports whether the named tool is served.
