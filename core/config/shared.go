@@ -96,7 +96,9 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	sh.web.o = &c.params().Tools.WebFetch
 	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
 	sh.programs = sync.OnceValue(func() *process.Service { return sh.processes.open(c.programOptions(sh)) })
-	sh.checkpoints = c.openCheckpoints(sh)
+	if sh.checkpoints = c.openCheckpoints(sh); sh.checkpoints != nil {
+		sh.bases.Spill = sh.checkpoints
+	}
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil
 }

@@ -204,6 +204,28 @@ func (k *Keeper) Close() error {
 	return k.recorder.Close()
 }
 
+// PutBase stores a content of the file at p by its SHA-256 while changes are kept,
+// unless it is stored already or the file is ignored, which checkpoints of commands
+// do not contain either. It reports whether it did. The next clean-up removes the
+// content, unless a checkpoint contains it.
+func (k *Keeper) PutBase(p workspace.Path, data []byte) bool {
+	if !k.Keeps() {
+		return false
+	}
+	why, err := k.o.Finder().Why(context.Background(), p, false)
+	if err != nil || why.Ignored {
+		return false
+	}
+	added, err := k.store.Put(data)
+	return added && err == nil
+}
+
+// Base returns the stored content with a SHA-256.
+func (k *Keeper) Base(sha string) ([]byte, bool) {
+	data, err := k.store.Content(sha)
+	return data, err == nil
+}
+
 // turnStep begins a turn with each prompt that belongs to no other input.
 func (k *Keeper) turnStep(_ context.Context, prompt []model.Part) (agent.PromptAdvice, error) {
 	text := ""

@@ -57,6 +57,20 @@ func (s *Store) put(data []byte, durable bool) (sum string, err error) {
 	return sum, nil
 }
 
+// Put stores bytes that belong to no session, and reports whether they were not stored before. The
+// next clean-up may remove them; a crash of the machine may lose them.
+func (s *Store) Put(data []byte) (added bool, err error) {
+	if s.has(sumOf(data)) {
+		return false, nil
+	}
+	_, err = s.put(data, false)
+	return err == nil, err
+}
+
+// Content returns the stored bytes with a SHA-256, verified. The error is of code
+// checkpoint_failed.
+func (s *Store) Content(sum string) ([]byte, error) { return s.get(sum) }
+
 // tempPattern is the pattern of the names of temporary files.
 const tempPattern = ".part-"
 

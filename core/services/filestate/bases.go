@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -14,10 +15,21 @@ import (
 // the complete content with that hash, and files that may not be shown are never stored.
 //
 // The zero value is ready to use and allocates nothing until a file is read. It keeps 64 MiB in
-// memory, nothing on disk. Beyond that the least recently used state is dropped, and a change based
-// on it is shown with the whole content. A BaseStore is safe for concurrent use.
+// memory. Beyond that the least recently used state goes to Spill, or is dropped; a change based on
+// a dropped state is shown with the whole content. A BaseStore is safe for concurrent use.
 type BaseStore struct {
-	max int64 // bytes kept; 0 means 64 MiB. Set before first use.
+	// Spill stores states outside of memory, up to 512 MiB. nil: nothing is. Set before first use; it
+	// must be safe for concurrent use.
+	Spill interface {
+		// PutBase stores a content of the file at p by its SHA-256. It returns false if it stores
+		// nothing, also because the content is stored already.
+		PutBase(p workspace.Path, data []byte) bool
+		// Base returns the content with a hash, if it is stored.
+		Base(sha string) ([]byte, bool)
+	}
+
+	max     int64 // bytes in memory; 0 means 64 MiB. Set before first use.
+	spilled atomic.Int64
 
 	mu     sync.Mutex
 	states map[string]*list.Element // of *baseState, by hash
@@ -27,47 +39,68 @@ type BaseStore struct {
 
 const (
 	defaultBaseBytes = 64 << 20
+	maxSpilled       = 512 << 20
 	baseOverhead     = 256 // approximate size of a state apart from its bytes
 )
 
 type baseState struct {
+	path workspace.Path
 	sha  string
 	data []byte
 }
 
 func (b *baseState) size() int64 { return int64(cap(b.data)) + baseOverhead }
 
-// put stores data, which must not be changed any more and has the hash sha.
-func (b *BaseStore) put(sha string, data []byte) {
+// put stores data of the file at p, which must not be changed any more and has the hash sha.
+func (b *BaseStore) put(p workspace.Path, sha string, data []byte) {
+	for _, old := range b.add(&baseState{p, sha, data}) {
+		if b.Spill != nil && b.spilled.Load() < maxSpilled && b.Spill.PutBase(old.path, old.data) {
+			b.spilled.Add(int64(len(old.data)))
+		}
+	}
+}
+
+// add stores a state in memory and returns those that it replaces.
+func (b *BaseStore) add(added *baseState) (dropped []*baseState) {
 	limit := b.max
 	if limit <= 0 {
 		limit = defaultBaseBytes
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if el := b.states[sha]; el != nil {
+	if el := b.states[added.sha]; el != nil {
 		b.lru.MoveToFront(el)
-		return
+		return nil
 	}
-	added := &baseState{sha, data}
 	if added.size() > limit {
-		return
+		return []*baseState{added}
 	}
 	for b.size+added.size() > limit {
-		last := b.lru.Back()
-		dropped := b.lru.Remove(last).(*baseState)
-		delete(b.states, dropped.sha)
-		b.size -= dropped.size()
+		old := b.lru.Remove(b.lru.Back()).(*baseState)
+		delete(b.states, old.sha)
+		b.size -= old.size()
+		dropped = append(dropped, old)
 	}
 	if b.states == nil {
 		b.states = make(map[string]*list.Element)
 	}
-	b.states[sha] = b.lru.PushFront(added)
+	b.states[added.sha] = b.lru.PushFront(added)
 	b.size += added.size()
+	return dropped
 }
 
 // get returns the bytes with the hash sha, if they are still stored.
 func (b *BaseStore) get(sha string) ([]byte, bool) {
+	if data, ok := b.inMemory(sha); ok {
+		return data, true
+	}
+	if b.Spill == nil {
+		return nil, false
+	}
+	return b.Spill.Base(sha)
+}
+
+func (b *BaseStore) inMemory(sha string) ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	el := b.states[sha]
@@ -78,8 +111,8 @@ func (b *BaseStore) get(sha string) ([]byte, bool) {
 	return el.Value.(*baseState).data, true
 }
 
-// Size returns the number of bytes in use, including the overhead of each state.
-func (b *BaseStore) Size() int64 {
+// inUse returns the number of bytes in memory, including the overhead of each state.
+func (b *BaseStore) inUse() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size
@@ -122,7 +155,7 @@ func (s *Service) keepBase(p workspace.Path, info workspace.Info, sha string, da
 		return
 	}
 	s.Cache.give(sha)
-	s.bases.put(sha, data)
+	s.bases.put(p, sha, data)
 }
 
 // Base returns the bytes of a state that the conversation has received completely, if they are

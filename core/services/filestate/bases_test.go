@@ -2,6 +2,7 @@ package filestate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,18 +21,18 @@ func TestBaseStore(t *testing.T) {
 	data := func(i int) []byte { return []byte(strings.Repeat(fmt.Sprint(i), 100))[:100:100] }
 	has := func(i int) bool { _, ok := b.get(fmt.Sprint(i)); return ok }
 	for i := range 3 {
-		b.put(fmt.Sprint(i), data(i))
-		b.put(fmt.Sprint(i), data(i))
+		b.put(workspace.Path{}, fmt.Sprint(i), data(i))
+		b.put(workspace.Path{}, fmt.Sprint(i), data(i))
 	}
-	require.Equal(t, int64(3*(100+baseOverhead)), b.Size())
+	require.Equal(t, int64(3*(100+baseOverhead)), b.inUse())
 	require.True(t, has(0))
-	b.put("3", data(3))
+	b.put(workspace.Path{}, "3", data(3))
 	require.Equal(t, []bool{true, false, true, true}, []bool{has(0), has(1), has(2), has(3)})
-	b.put("large", make([]byte, 2000))
+	b.put(workspace.Path{}, "large", make([]byte, 2000))
 	require.Equal(t, []bool{true, true, true}, []bool{has(0), has(2), has(3)}, "what does not fit drops nothing")
-	b.put("nearly all", make([]byte, 700))
+	b.put(workspace.Path{}, "nearly all", make([]byte, 700))
 	require.Equal(t, []bool{false, false, false}, []bool{has(0), has(2), has(3)})
-	require.Equal(t, int64(700+baseOverhead), b.Size())
+	require.Equal(t, int64(700+baseOverhead), b.inUse())
 	require.Equal(t, int64(64<<20), int64(defaultBaseBytes))
 
 	var wg sync.WaitGroup
@@ -39,12 +40,51 @@ func TestBaseStore(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 100 {
-				shared.put(fmt.Sprint(i*j%50), data(j%10))
+				shared.put(workspace.Path{}, fmt.Sprint(i*j%50), data(j%10))
 				shared.get(fmt.Sprint(j % 50))
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// spill stores contents in memory, for tests.
+type spill map[string][]byte
+
+func (s spill) PutBase(p workspace.Path, data []byte) bool {
+	s[p.String()+Sum(data)], s[Sum(data)] = nil, data
+	return true
+}
+
+func (s spill) Base(sha string) ([]byte, bool) {
+	data, ok := s[sha]
+	return data, ok
+}
+
+// ST-01: what does not fit into memory is spilled, up to a limit, and found again.
+func TestBaseStoreSpills(t *testing.T) {
+	stored := spill{}
+	b := &BaseStore{max: 100 + baseOverhead, Spill: stored}
+	path := newFixture(t).path("a")
+	texts := []string{strings.Repeat("0", 100), strings.Repeat("1", 100), strings.Repeat("2", 500)}
+	for _, text := range texts {
+		b.put(path, Sum([]byte(text)), slices.Clip([]byte(text)))
+	}
+	require.Contains(t, stored, path.String()+Sum([]byte(texts[0])))
+	require.NotContains(t, stored, Sum([]byte(texts[1])), "it is in memory")
+	for _, text := range texts {
+		data, ok := b.get(Sum([]byte(text)))
+		require.True(t, ok)
+		require.Equal(t, text, string(data))
+	}
+	_, ok := b.get(Sum(nil))
+	require.False(t, ok)
+	require.LessOrEqual(t, b.inUse(), b.max)
+
+	b.spilled.Store(maxSpilled)
+	b.put(path, Sum([]byte("3")), []byte("3"))
+	_, ok = b.get(Sum([]byte(texts[1])))
+	require.False(t, ok, "beyond the limit it is dropped")
 }
 
 // ST-01: a conversation can name the contents that it has received completely; another that shares
@@ -58,15 +98,15 @@ func TestBasesBelongToAConversation(t *testing.T) {
 	f.write("a", "1\n2\n")
 	f.ranged("a", 0, 1)
 	require.False(t, named(f.Service, "1\n2\n"), "a part was read")
-	require.Zero(t, store.Size())
+	require.Zero(t, store.inUse())
 	f.ranged("a", 1, 1)
 	require.True(t, named(f.Service, "1\n2\n"))
 	require.False(t, named(other, "1\n2\n"))
-	size := store.Size()
+	size := store.inUse()
 	_, err := other.Read(t.Context(), ReadRequest{Path: f.path("a")})
 	require.NoError(t, err)
 	require.True(t, named(other, "1\n2\n"))
-	require.Equal(t, size, store.Size(), "bytes are shared")
+	require.Equal(t, size, store.inUse(), "bytes are shared")
 
 	f.write("a", "3\n")
 	f.shown("a")
@@ -102,7 +142,7 @@ func TestBasesThatAreNotKept(t *testing.T) {
 			f := newFixture(t, tt.options)
 			f.write("a", tt.content)
 			f.full("a")
-			require.Zero(t, f.bases.Size())
+			require.Zero(t, f.bases.inUse())
 			require.Nil(t, f.Cache.given)
 		})
 	}
@@ -141,7 +181,7 @@ func TestShowSinceABaseThatIsGone(t *testing.T) {
 
 	known = f.Known(p)
 	require.Equal(t, Known{Sum([]byte(text + "more\n")), 2}, known)
-	store.put("another", make([]byte, 4500))
+	store.put(workspace.Path{}, "another", make([]byte, 4500))
 	f.write("a", text)
 	st = f.ShowSince(t.Context(), p, f.snap("a"), known, 0, nil)
 	require.Equal(t, text, *st.Content)
