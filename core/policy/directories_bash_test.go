@@ -38,7 +38,7 @@ func TestDirectoriesAgainstBash(t *testing.T) {
 		"declare p=..", "export p=a", "OLDPWD=/", "true",
 	}
 	random := rand.New(rand.NewPCG(7, 9)) //nolint:gosec // a test
-	allowed := 0
+	allowed, most := 0, rounds(200, 800)
 	for range 8000 {
 		var lines []string
 		for range 2 + random.IntN(4) {
@@ -50,7 +50,7 @@ func TestDirectoriesAgainstBash(t *testing.T) {
 		if e.Decide(c).Decision != policy.Allow {
 			continue
 		}
-		if allowed++; allowed > 800 {
+		if allowed++; allowed > most {
 			break
 		}
 		cmd := exec.Command(bash, "-c", line)
@@ -64,6 +64,6 @@ func TestDirectoriesAgainstBash(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, allowed, 200)
+	require.Greater(t, allowed, most*9/10)
 	t.Logf("%d lines are allowed", allowed)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -22,7 +23,11 @@ func TestPatternsAreSearchedWhereTheyMayMatch(t *testing.T) {
 		all[i] = traitsOf(pattern)
 	}
 	matched, skipped := 0, 0
-	for range 20_000 {
+	rounds := 5_000
+	if os.Getenv("FETTLE_FULL") != "" {
+		rounds = 100_000
+	}
+	for range rounds {
 		var b strings.Builder
 		for range 1 + r.IntN(7) {
 			p := pieces[r.IntN(len(pieces))]

@@ -137,7 +137,7 @@ func TestJoiningNeverLoosens(t *testing.T) {
 	for i, shape := range names {
 		t.Run(shape, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, uint64(i))) //nolint:gosec // repeatable, not secret
-			whole, n := 0, rounds(100, 10_000)
+			whole, n := 0, rounds(40, 10_000)
 			for range n {
 				three := []string{lines[random.IntN(len(lines))], lines[random.IntN(len(lines))], lines[random.IntN(len(lines))]}
 				if noLooser(t, e, shape, joins[shape](three[0], three[1], three[2]), three, modes[random.IntN(3)]) {
@@ -387,7 +387,7 @@ func TestManyRules(t *testing.T) {
 	}
 	verdicts := []policy.Verdict{policy.Allow, policy.AskUser, policy.Deny}
 	tiers := []policy.Tier{policy.TierWorkspace, policy.TierUser, policy.TierAdmin}
-	rules := make([]policy.Rule, 10_000)
+	rules := make([]policy.Rule, rounds(2_000, 10_000))
 	for i := range rules {
 		n := 3 + random.IntN(4)
 		words := phrase(n)
@@ -408,7 +408,7 @@ func TestManyRules(t *testing.T) {
 		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 	}
 	seen := map[policy.Verdict]int{}
-	for range rounds(400, 20_000) {
+	for range rounds(200, 20_000) {
 		words := phrase(3 + random.IntN(5))
 		words[0] += "-program" // another word that looks like a program may be one
 		want := naive(rules, words)

@@ -61,7 +61,7 @@ func TestRespellingsAgainstBash(t *testing.T) {
 		})
 	}
 	r := rand.New(rand.NewPCG(9, 0)) //nolint:gosec // repeatable, not secret
-	for range rounds(200, 20_000) {
+	for range rounds(100, 20_000) {
 		g := guardedBy[r.IntN(len(guardedBy))]
 		command := one(r, g.commands...)
 		if line, used := respelled(r, command); len(used) > 0 && strings.Count(line, "E_") <= 4 {

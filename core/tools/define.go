@@ -120,7 +120,7 @@ func Define[P any](name, description string, kind Kind, run func(ctx context.Con
 	if err != nil {
 		return nil, err
 	}
-	if err := factory.Compile(); err != nil {
+	if err := factory.probe(); err != nil {
 		return nil, err
 	}
 	return factory.Bind(struct{}{}), nil

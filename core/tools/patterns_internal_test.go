@@ -33,7 +33,7 @@ func TestWidenKeepsWhatWasEvaluated(t *testing.T) {
 // A widened schema accepts every document that the original accepts.
 func TestWidenTakesNoLess(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	schemas := 500
+	schemas := 200
 	if os.Getenv("FETTLE_FULL") != "" {
 		schemas = 10_000
 	}

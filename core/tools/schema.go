@@ -142,7 +142,13 @@ func (s *Schema) Probe() error {
 	}
 	document := s.document
 	s.document = nil
-	if document != nil && plainSchema(document) {
+	if document == nil {
+		var err error
+		if document, err = readJSON(s.source); err != nil {
+			return badSchema(s.name, err)
+		}
+	}
+	if plainSchema(document) {
 		return nil
 	}
 	once := Schema{name: s.name, source: s.source, document: document}

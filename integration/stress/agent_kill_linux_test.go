@@ -22,7 +22,7 @@ import (
 // every acknowledged turn is present, the history is valid, versions continue above
 // the highest assigned one, and the next prompt works.
 func TestAgentKilledAnywhere(t *testing.T) {
-	kills := number(20, 200)
+	kills := number(10, 200)
 	dir, home := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "target"), []byte("text\n"), 0o644))
 	begun, err := newTalker(t.Context(), dir, home, "talk", false)

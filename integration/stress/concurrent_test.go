@@ -83,7 +83,7 @@ func TestConcurrentCalls(t *testing.T) {
 			}
 		})
 	}
-	total := number(1000, 10_000)
+	total := number(500, 10_000)
 	if raceDetector { // the purpose of this test
 		total = max(total, 1000)
 	}

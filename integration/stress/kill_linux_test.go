@@ -69,7 +69,7 @@ func patchForever(args []string) error {
 // removes the leftovers. Every third file has two names and is therefore written in
 // place: it is whole after a session has recovered it.
 func TestKilledAnywhere(t *testing.T) {
-	kills := number(50, 1000)
+	kills := number(25, 1000)
 	during, leftovers, recovered := 0, 0, 0
 	for i := range kills {
 		dir, home := t.TempDir(), t.TempDir()

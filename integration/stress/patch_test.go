@@ -91,7 +91,7 @@ func TestPatchesEndToEnd(t *testing.T) {
 	type tally struct{ applied, refused int }
 	tallies := map[string]*tally{}
 	undetected := 0
-	wanted := number(600, 20_000)
+	wanted := number(250, 20_000)
 	for seed, n := uint64(0), 0; n < wanted; seed++ {
 		r := rand.New(rand.NewPCG(seed, 7))
 		c, ok := newPatchCase(r, int(seed))

@@ -386,7 +386,7 @@ func TestEditorsAndPatchers(t *testing.T) {
 	for _, p := range append(all, reader) {
 		p.ready()
 	}
-	time.Sleep(time.Duration(number(2000, 180_000)) * time.Millisecond) // duration of the race
+	time.Sleep(time.Duration(number(1000, 180_000)) * time.Millisecond) // duration of the race
 	r := &record{upon: map[string]string{}, base: map[string]string{}, counts: map[string]int{}}
 	for _, p := range all {
 		r.add(t, p.stop())

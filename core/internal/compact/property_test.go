@@ -51,7 +51,7 @@ func someHistory(r *rand.Rand, n int) []model.Content {
 // For any history and summary the result is valid and never longer, the tail is unchanged, and each
 // call has its response (compacting checks the first two).
 func TestAnyHistory(t *testing.T) {
-	runs := 200
+	runs := 80
 	if os.Getenv("FETTLE_FULL") == "1" {
 		runs = 20_000
 	}

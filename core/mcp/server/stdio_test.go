@@ -151,15 +151,15 @@ func TestOpenFails(t *testing.T) {
 
 // EX-20: 1,000 concurrent calls: some run, the others wait, all are answered.
 func TestManyCallsAtOnce(t *testing.T) {
-	overWire := 200 // of as many connections
+	atOnce, overWire := 300, 100 // of as many connections
 	if os.Getenv("FETTLE_FULL") != "" {
-		overWire = 1000
+		atOnce, overWire = 1000, 1000
 	}
 	for name, tt := range map[string]struct {
 		calls int
 		dial  func(*server.Server) sdk.Transport
 	}{
-		"stdio": {1000, func(s *server.Server) sdk.Transport { return stdio(t, s).transport() }},
+		"stdio": {atOnce, func(s *server.Server) sdk.Transport { return stdio(t, s).transport() }},
 		"http":  {overWire, func(s *server.Server) sdk.Transport { return overHTTP(t, s, server.HTTPOptions{}) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,12 +19,12 @@ import (
 // With the stand-ins, a mistake in any line of a rule never allows a call that was not
 // allowed before (AR-27).
 func TestMistakesNeverLoosen(t *testing.T) {
-	files := 20
+	files := 8
 	switch {
 	case os.Getenv("FETTLE_FULL") != "":
 		files = 1_000
 	case testing.Short():
-		files = 10
+		files = 5
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	calls := sampleCalls(t)

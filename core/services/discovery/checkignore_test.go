@@ -235,7 +235,7 @@ func randomTree(t testing.TB, r vocabulary, dir string, depth int) {
 // Paths that git ignores are ignored, by the same line of the same file: on trees with ignore files
 // in every directory. FETTLE_FULL=1 tries many.
 func TestAgainstGitCheckIgnore(t *testing.T) {
-	trees := 24
+	trees := 12
 	if os.Getenv("FETTLE_FULL") != "" {
 		trees = 2000
 	}

@@ -224,7 +224,7 @@ func TestAgainstRipgrep(t *testing.T) {
 	if err != nil {
 		t.Skip("ripgrep is not installed")
 	}
-	trees, patterns := 16, 8
+	trees, patterns := 6, 8
 	switch {
 	case os.Getenv("FETTLE_FULL") != "":
 		trees, patterns = 300, 20

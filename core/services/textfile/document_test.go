@@ -253,7 +253,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestDecodeRandom(t *testing.T) {
-	rounds := 2_000
+	rounds := 700
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 30_000
 	}

@@ -71,9 +71,9 @@ func rounds() int {
 	case os.Getenv("FETTLE_FULL") != "":
 		return 20_000
 	case testing.Short():
-		return 150
+		return 50
 	}
-	return 200
+	return 60
 }
 
 // KH-24: if a link replaces a directory between check and use, the use is refused.
@@ -121,7 +121,7 @@ func TestSwappedDirectory(t *testing.T) {
 				})
 			}
 		}
-		for range 300 {
+		for range rounds() {
 			undo, err := w.MakeParents(resolve(t, w, "d/made/deep/file"))
 			if err == nil {
 				undo()

@@ -61,7 +61,7 @@ func randomText(r *rand.Rand, lines, longest int) string {
 // ST-08: pages show every byte once and respect the limit, and the page that completes the file has the hash.
 func TestReadPages(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	paged, rounds := 0, 60
+	paged, rounds := 0, 25
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 150
 	}

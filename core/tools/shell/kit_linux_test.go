@@ -137,6 +137,9 @@ func TestToolsKeepTheContract(t *testing.T) {
 					s := newSession(t, process.Options{Idle: 300 * time.Millisecond})
 					s.Write("a.txt", "a\n")
 					require.NoError(t, os.Mkdir(s.Path("dir"), 0o755))
+					if name == shell.RunShellCommand {
+						return s.tool(name)
+					}
 					for _, line := range []string{"exec cat", "echo done"} {
 						_, err := s.processes.Start(t.Context(), process.Command{Line: line, Dir: s.Dir})
 						require.NoError(t, err)

@@ -1,0 +1,10 @@
+package gitdir_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/fettle-dev/fettle/integration/memtemp"
+)
+
+func TestMain(m *testing.M) { os.Exit(memtemp.Of(m).Run()) }
