@@ -85,7 +85,7 @@ func WithOutputSchema[T any]() Option {
 // ended.
 //
 // Define is for tools that need no session services beyond the values that run closes over; other tools have a
-// [Factory]. It compiles the schema, and fails with code invalid_config, naming tool and field, if any part of the
+// [Factory]. It checks the schema, and fails with code invalid_config, naming tool and field, if any part of the
 // definition is invalid.
 func Define[P any](name, description string, kind Kind, run func(ctx context.Context, p P) (Result, error), opts ...Option) (DeclarativeTool, error) {
 	d := defined{spec: Spec{Name: name, Description: description, Kind: kind}}
