@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -131,7 +131,7 @@ func (r *rendering) data(from, mimeType string, data []byte) {
 }
 
 // mimeToken matches a MIME type or subtype.
-var mimeToken = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
+var mimeToken = lazyregexp.New(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
 
 // plainType returns a MIME type without parameters, or the type of unknown data
 // if s is not a MIME type.
@@ -139,7 +139,7 @@ func plainType(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	s = strings.ToLower(strings.TrimSpace(s))
 	kind, sub, ok := strings.Cut(s, "/")
-	if !ok || !mimeToken.MatchString(kind) || !mimeToken.MatchString(sub) {
+	if !ok || !mimeToken().MatchString(kind) || !mimeToken().MatchString(sub) {
 		return "application/octet-stream"
 	}
 	return s

@@ -3,13 +3,12 @@ package mcp
 import (
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
@@ -96,7 +95,7 @@ func (c *secrets) named(name, value string) {
 
 // flagValue matches an argument with a name and a value, such as --token=x or
 // "Authorization: Bearer x".
-var flagValue = regexp.MustCompile(`^([\w.-]+)\s*[=:]\s*(.*)$`)
+var flagValue = lazyregexp.New(`^([\w.-]+)\s*[=:]\s*(.*)$`)
 
 // arguments adds the secrets of a command line.
 func (c *secrets) arguments(args []string) {
@@ -105,7 +104,7 @@ func (c *secrets) arguments(args []string) {
 		if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.HasPrefix(a, "-") {
 			name = args[i-1]
 		}
-		m := flagValue.FindStringSubmatch(a)
+		m := flagValue().FindStringSubmatch(a)
 		if m != nil {
 			c.named(m[1], m[2])
 		}
@@ -155,15 +154,10 @@ func (c *secrets) address(address string) {
 // Parts of names of variables, flags and parameters that indicate a secret:
 // anywhere in the name, or as a word of its own.
 var (
-	secretPart = expression(`(?i)key|token|secret|passw|passphrase|pwd|auth|cred|cookie|session|signature|private|dsn|connection`)
-	secretWord = expression(`(?i)(^|[^a-z])(pat|pass|jwt|sig)($|[^a-z])`)
-	plainName  = expression(`(?i)(path|file|dir|author(_\w+)?)$`)
+	secretPart = lazyregexp.New(`(?i)key|token|secret|passw|passphrase|pwd|auth|cred|cookie|session|signature|private|dsn|connection`)
+	secretWord = lazyregexp.New(`(?i)(^|[^a-z])(pat|pass|jwt|sig)($|[^a-z])`)
+	plainName  = lazyregexp.New(`(?i)(path|file|dir|author(_\w+)?)$`)
 )
-
-// expression returns a regular expression that is compiled on first use.
-func expression(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
 
 // secretName reports whether a variable or flag of that name holds a secret.
 func secretName(name string) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Scope is the scope of an approval.
@@ -227,13 +228,13 @@ func ofTool(c *Call) known {
 
 // page matches a URL with an unambiguous host, up to the host's end and from
 // there.
-var page = regexp.MustCompile(`\A(https?://[a-z0-9.-]+(?::[0-9]+)?)(?:[/?#].*)?\z`)
+var page = lazyregexp.New(`\A(https?://[a-z0-9.-]+(?::[0-9]+)?)(?:[/?#].*)?\z`)
 
 // sameHost returns the ArgsPattern of pages of the same host, port and scheme:
 // one per call, and no other arguments.
 func sameHost(values map[string]any) (string, error) {
 	address, _ := values["url"].(string)
-	found := page.FindStringSubmatch(address)
+	found := page().FindStringSubmatch(address)
 	if found == nil || len(values) != 1 {
 		return "", notRemembered("The host of the call is not given by its url alone.")
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // maxPattern is the maximum number of bytes of a rule's regular expression.
@@ -15,7 +17,7 @@ const maxPattern = 2048
 
 // explosive matches a quantified group that contains a quantifier. RE2 takes
 // linear time for any expression, but rules are shared with engines that do not.
-var explosive = regexp.MustCompile(`\([^)]*[*+?{].*\)[*+?{]`)
+var explosive = lazyregexp.New(`\([^)]*[*+?{].*\)[*+?{]`)
 
 // compilePattern compiles a rule's regular expression. The error is a clause for
 // the rule's author.
@@ -23,7 +25,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("it is %d bytes long; at most %d are read", len(pattern), maxPattern)
 	}
-	if explosive.MatchString(pattern) {
+	if explosive().MatchString(pattern) {
 		return nil, errors.New("it nests repetitions, as in (a+)+, which makes other engines very slow")
 	}
 	re, err := regexp.Compile(pattern)
@@ -61,11 +63,11 @@ type traits struct {
 }
 
 // longOption matches the long options in a pattern.
-var longOption = regexp.MustCompile(`--[a-z][a-z-]+`)
+var longOption = lazyregexp.New(`--[a-z][a-z-]+`)
 
 // traitsOf returns the traits of a valid pattern.
 func traitsOf(pattern string) traits {
-	l := traits{machine: newMachine(pattern), dashes: strings.Contains(pattern, "-"), longs: longOption.FindAllString(pattern, -1),
+	l := traits{machine: newMachine(pattern), dashes: strings.Contains(pattern, "-"), longs: longOption().FindAllString(pattern, -1),
 		escaping: strings.ContainsAny(pattern, `"`) || strings.Contains(pattern, `\\`) || strings.Contains(pattern, "x00")}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -3,11 +3,11 @@ package policy
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Words returns the calls that the rule covers, as a phrase for display: one line
@@ -120,11 +120,11 @@ func listed(texts []string, word string) string {
 }
 
 // plain matches a text that is unambiguous within a phrase.
-var plain = regexp.MustCompile(`\A[A-Za-z0-9_./:@%+=*~-]+(?: [A-Za-z0-9_./:@%+=*~-]+)*\z`)
+var plain = lazyregexp.New(`\A[A-Za-z0-9_./:@%+=*~-]+(?: [A-Za-z0-9_./:@%+=*~-]+)*\z`)
 
 // plainly returns a text unchanged if its ends are unambiguous, else in quotes.
 func plainly(text string) string {
-	if plain.MatchString(text) {
+	if plain().MatchString(text) {
 		return text
 	}
 	return escape.Quote(text)

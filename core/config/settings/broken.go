@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
@@ -93,13 +93,13 @@ func mentions(ctx context.Context, path, word string) bool {
 	return false
 }
 
-var escapedLetter = regexp.MustCompile(`\\u00([2-7][0-9a-f])`)
+var escapedLetter = lazyregexp.New(`\\u00([2-7][0-9a-f])`)
 
 // lettersOf returns a text in lower case, without the zero bytes of UTF-16 and
 // with escapes decoded.
 func lettersOf(text []byte) []byte {
 	plain := bytes.ToLower(bytes.ReplaceAll(text, []byte{0}, nil))
-	return bytes.ToLower(escapedLetter.ReplaceAllFunc(plain, func(m []byte) []byte {
+	return bytes.ToLower(escapedLetter().ReplaceAllFunc(plain, func(m []byte) []byte {
 		code, err := strconv.ParseUint(string(m[len(m)-2:]), 16, 8)
 		if err != nil {
 			return m // two digits are a number

@@ -8,12 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // errNotOwn is the reason why a .env file above the project is not read.
@@ -184,7 +184,7 @@ func (e environment) add(found foundEnv) (added map[string]string, files []strin
 
 // assignment matches NAME=value in a .env file: unquoted up to a comment or the
 // end of the line, or quoted, possibly over several lines.
-var assignment = regexp.MustCompile("(?m)^[ \\t]*(?:export[ \\t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \\t]*=[ \\t]*" +
+var assignment = lazyregexp.New("(?m)^[ \\t]*(?:export[ \\t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \\t]*=[ \\t]*" +
 	"('[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|`[^`]*`|[^\\r\\n#]*)")
 
 // parseDotenv parses a .env file. Other lines are ignored; the last assignment of
@@ -195,7 +195,7 @@ func parseDotenv(text string) (values map[string]string, lines map[string]int, o
 	values, lines = map[string]string{}, map[string]int{}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
 	number, within := 1, 0
-	for _, m := range append(assignment.FindAllStringSubmatchIndex(text, -1), []int{len(text), len(text)}) {
+	for _, m := range append(assignment().FindAllStringSubmatchIndex(text, -1), []int{len(text), len(text)}) {
 		for line := range strings.SplitAfterSeq(text[within:m[0]], "\n") {
 			if rest := strings.TrimSpace(line); rest != "" && rest[0] != '#' {
 				odd = append(odd, number)

@@ -1,9 +1,9 @@
 package settings
 
-import "regexp"
+import "github.com/fettle-dev/fettle/core/internal/lazyregexp"
 
 // variable matches $NAME, ${NAME} or ${NAME:-default} in a text.
-var variable = regexp.MustCompile(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\})`)
+var variable = lazyregexp.New(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\})`)
 
 // expand expands variables in the texts of a JSON value, but not in names of
 // objects. An undefined variable without a default stays unchanged, and inserted
@@ -12,8 +12,8 @@ var variable = regexp.MustCompile(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-
 func expand(value any, env func(string) (string, bool)) (result any, used bool) {
 	switch v := value.(type) {
 	case string:
-		text := variable.ReplaceAllStringFunc(v, func(match string) string {
-			m := variable.FindStringSubmatch(match)
+		text := variable().ReplaceAllStringFunc(v, func(match string) string {
+			m := variable().FindStringSubmatch(match)
 			content, ok := env(m[1] + m[2])
 			switch {
 			case ok && (content != "" || m[3] == ""):

@@ -5,38 +5,40 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 var (
 	// secretNames matches words of a name that indicate a secret.
-	secretNames = regexp.MustCompile(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|KEY|APIKEY|AUTH|AUTHORIZATION|CREDENTIALS?|CREDS|PRIVATE|CERT|COOKIE)S?(_|$)|APIKEY|PASSWORD|SECRET|TOKEN`)
+	secretNames = lazyregexp.New(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|KEY|APIKEY|AUTH|AUTHORIZATION|CREDENTIALS?|CREDS|PRIVATE|CERT|COOKIE)S?(_|$)|APIKEY|PASSWORD|SECRET|TOKEN`)
 	// secretValues matches values that begin like keys and tokens of known
 	// services, or that contain a private key or an address with a password.
-	secretValues = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|sk-|xox[abeoprs]-|AIza|AKIA|ASIA|ya29\.|npm_|pypi-|hf_|eyJ[\w-]+\.eyJ)|-----BEGIN [A-Z ]*PRIVATE KEY|^[a-z][a-z0-9+.-]*://[^/@\s:]+:[^/@\s]+@`)
+	secretValues = lazyregexp.New(`^(gh[pousr]_|github_pat_|glpat-|sk-|xox[abeoprs]-|AIza|AKIA|ASIA|ya29\.|npm_|pypi-|hf_|eyJ[\w-]+\.eyJ)|-----BEGIN [A-Z ]*PRIVATE KEY|^[a-z][a-z0-9+.-]*://[^/@\s:]+:[^/@\s]+@`)
 )
 
 // LooksSecret reports whether a variable looks like a secret, by its name or by
 // the beginning of its value.
 func LooksSecret(name, value string) bool {
-	return promises(name) || secretValues.MatchString(value)
+	return promises(name) || secretValues().MatchString(value)
 }
 
 // promises reports whether a name, of a variable, a header, a flag or a
 // parameter, indicates a secret.
 func promises(name string) bool {
-	return secretNames.MatchString(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+	return secretNames().MatchString(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
 // providerKeys matches variables that hold keys of model providers: those that
 // fettle uses, and others that users of agents commonly have.
-var providerKeys = regexp.MustCompile(`(?i)^([A-Z0-9]+_)*(GEMINI|GOOGLE|GOOGLE_AI|GOOGLE_GENAI|GOOGLE_GENERATIVE_AI|VERTEX|ANTHROPIC|CLAUDE|CLAUDE_CODE|OPENAI|AZURE_OPENAI|AZURE_AI|` +
+var providerKeys = lazyregexp.New(`(?i)^([A-Z0-9]+_)*(GEMINI|GOOGLE|GOOGLE_AI|GOOGLE_GENAI|GOOGLE_GENERATIVE_AI|VERTEX|ANTHROPIC|CLAUDE|CLAUDE_CODE|OPENAI|AZURE_OPENAI|AZURE_AI|` +
 	`MISTRAL|CODESTRAL|GROQ|COHERE|DEEPSEEK|XAI|GROK|OPENROUTER|TOGETHER|TOGETHERAI|PERPLEXITY|FIREWORKS|CEREBRAS|REPLICATE|HUGGINGFACE|HUGGINGFACEHUB|HF|NVIDIA|NVIDIA_NIM|` +
 	`VOYAGE|ANYSCALE|MOONSHOT|KIMI|DASHSCOPE|QWEN|ZHIPU|ZHIPUAI|ZAI|GLM|MINIMAX|SAMBANOVA|AI21|LITELLM|AI_GATEWAY|OLLAMA|LMSTUDIO|VLLM|VERCEL_AI|BEDROCK|CURSOR|COPILOT)` +
 	`(_(API|ADMIN|SERVICE|OAUTH|AUTH|ACCESS|SECRET))*(_(KEY|TOKEN))(S|_?[0-9]+)?$|^AWS_BEARER_TOKEN_BEDROCK$`)
 
 // IsProviderKey reports whether a variable's name, in any case, is that of a
 // model provider's key.
-func IsProviderKey(name string) bool { return providerKeys.MatchString(name) }
+func IsProviderKey(name string) bool { return providerKeys().MatchString(name) }
 
 const masked = "***"
 
@@ -89,7 +91,7 @@ func mask(value any, secret bool) any {
 
 // maskWhole masks a text that is not the name of a variable.
 func maskWhole(text string) string {
-	if m := variable.FindString(text); text == "" || m != "" && m == text && !strings.Contains(m, ":-") {
+	if m := variable().FindString(text); text == "" || m != "" && m == text && !strings.Contains(m, ":-") {
 		return text
 	}
 	return masked
@@ -97,26 +99,26 @@ func maskWhole(text string) string {
 
 var (
 	// login matches the credentials before the host of an address.
-	login = regexp.MustCompile(`(://)([^/@\s]+)(@)`)
+	login = lazyregexp.New(`(://)([^/@\s]+)(@)`)
 	// given matches NAME=value in the parameters of an address and around the
 	// arguments of a command, --name value, and a header.
-	given = regexp.MustCompile(`([A-Za-z][\w.-]*)(=)("[^"]*"|'[^']*'|[^\s&#;"']+)`)
-	flag  = regexp.MustCompile(`(?:^|\s)--?([A-Za-z][\w.-]*)(\s+)("[^"]*"|'[^']*'|[^\s"'-]\S*)`)
-	field = regexp.MustCompile(`([A-Za-z][\w-]*)(:\s*)([^\s/"'][^"']*)`)
+	given = lazyregexp.New(`([A-Za-z][\w.-]*)(=)("[^"]*"|'[^']*'|[^\s&#;"']+)`)
+	flag  = lazyregexp.New(`(?:^|\s)--?([A-Za-z][\w.-]*)(\s+)("[^"]*"|'[^']*'|[^\s"'-]\S*)`)
+	field = lazyregexp.New(`([A-Za-z][\w-]*)(:\s*)([^\s/"'][^"']*)`)
 	// bearer matches a token in a header.
-	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([^\s"']+)`)
+	bearer = lazyregexp.New(`(?i)\b(bearer|basic)(\s+)([^\s"']+)`)
 )
 
 // maskParts masks text that looks like a secret in an address or a command line.
 func maskParts(text string) string {
-	if secretValues.MatchString(text) && !strings.Contains(text, "://") {
+	if secretValues().MatchString(text) && !strings.Contains(text, "://") {
 		return maskWhole(text)
 	}
-	text = login.ReplaceAllStringFunc(text, func(m string) string {
-		p := login.FindStringSubmatch(m)
+	text = login().ReplaceAllStringFunc(text, func(m string) string {
+		p := login().FindStringSubmatch(m)
 		return p[1] + maskWhole(p[2]) + p[3]
 	})
-	for _, shape := range []*regexp.Regexp{given, flag, field} {
+	for _, shape := range []*regexp.Regexp{given(), flag(), field()} {
 		text = shape.ReplaceAllStringFunc(text, func(m string) string {
 			p := shape.FindStringSubmatch(m)
 			if !promises(p[1]) {
@@ -125,8 +127,8 @@ func maskParts(text string) string {
 			return strings.TrimSuffix(m, p[3]) + maskWhole(p[3])
 		})
 	}
-	return bearer.ReplaceAllStringFunc(text, func(m string) string {
-		p := bearer.FindStringSubmatch(m)
+	return bearer().ReplaceAllStringFunc(text, func(m string) string {
+		p := bearer().FindStringSubmatch(m)
 		return p[1] + p[2] + maskWhole(p[3])
 	})
 }
@@ -170,7 +172,7 @@ func Secrets(environ []string) []string {
 		if slices.Contains(Needed(), name) || !LooksSecret(name, value) {
 			continue
 		}
-		if value = strings.TrimSpace(value); !ordinary.MatchString(value) {
+		if value = strings.TrimSpace(value); !ordinary().MatchString(value) {
 			secrets = append(secrets, value)
 		}
 		if address, err := url.Parse(value); err == nil && address.User != nil {
@@ -182,4 +184,4 @@ func Secrets(environ []string) []string {
 }
 
 // ordinary matches paths, words, and small numbers.
-var ordinary = regexp.MustCompile(`^(~?/|\.|[A-Za-z]:[\\/])|^([A-Za-z]?[a-z]{0,20}|[A-Z]{0,20}|[0-9]{0,11})$`)
+var ordinary = lazyregexp.New(`^(~?/|\.|[A-Za-z]:[\\/])|^([A-Za-z]?[a-z]{0,20}|[A-Z]{0,20}|[0-9]{0,11})$`)

@@ -3,13 +3,14 @@ package position
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Bounds of a front matter, which is written by hand.
@@ -51,17 +52,17 @@ func ParseYAML(text string, before int) (n Node, err error) {
 
 // plainText matches a line whose value is an unquoted string that looks like a key and
 // its value.
-var plainText = regexp.MustCompile(`(?m)^([A-Za-z_]+):[ \t]+([^\s"'\[{|>&*!%#@` + "`" + `].*: .*)$`)
+var plainText = lazyregexp.New(`(?m)^([A-Za-z_]+):[ \t]+([^\s"'\[{|>&*!%#@` + "`" + `].*: .*)$`)
 
 // QuoteYAML returns a front matter in which such texts stand in quotes, as their
 // authors mean them, and the first of their lines, 0 for none.
 func QuoteYAML(text string) (string, int) {
 	first := 0
-	if at := plainText.FindStringIndex(text); at != nil {
+	if at := plainText().FindStringIndex(text); at != nil {
 		first = strings.Count(text[:at[0]], "\n") + 1
 	}
-	return plainText.ReplaceAllStringFunc(text, func(line string) string {
-		m := plainText.FindStringSubmatch(line)
+	return plainText().ReplaceAllStringFunc(text, func(line string) string {
+		m := plainText().FindStringSubmatch(line)
 		return m[1] + ": '" + strings.ReplaceAll(strings.TrimSpace(m[2]), "'", "''") + "'"
 	}), first
 }

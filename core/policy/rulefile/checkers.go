@@ -3,9 +3,9 @@ package rulefile
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -57,7 +57,7 @@ func (r *reader) acceptChecker(c policy.Checker, invalid bool) {
 }
 
 // externalName matches the names of external checkers.
-var externalName = regexp.MustCompile(`^[a-z0-9-]+$`)
+var externalName = lazyregexp.New(`^[a-z0-9-]+$`)
 
 // checked reads the table checker.
 func (f *fields) checked(c *policy.Checker) {
@@ -86,7 +86,7 @@ func (in *fields) program(c *policy.Checker) {
 	case "external":
 		c.External = true
 		c.Name = in.line("name")
-		if c.Name != "" && !externalName.MatchString(c.Name) {
+		if c.Name != "" && !externalName().MatchString(c.Name) {
 			in.fail(in.get("name").Line, "name", KindSchema, quote(c.Name)+" is not a name of lower-case letters, digits and hyphens.", "")
 		}
 	default:

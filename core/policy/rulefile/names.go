@@ -2,13 +2,13 @@ package rulefile
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/internal/editdistance"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -60,7 +60,7 @@ func newNames(known []string) *names {
 }
 
 // mcpPart matches the server or tool part of a composed name.
-var mcpPart = regexp.MustCompile(`(?i)^[a-z0-9_.:*-]+$`)
+var mcpPart = lazyregexp.New(`(?i)^[a-z0-9_.:*-]+$`)
 
 // doubt describes the problem with a tool's name, or returns "". Most unknown names are
 // valid, because servers and embedders add tools.
@@ -82,7 +82,7 @@ func (n *names) judge(name string) string {
 	}
 	if rest, composed := strings.CutPrefix(name, "mcp_"); composed {
 		server, tool, _ := strings.Cut(rest, "_")
-		if rest != "*" && (server == "" || strings.Trim(tool, "_") == "" || !mcpPart.MatchString(rest)) {
+		if rest != "*" && (server == "" || strings.Trim(tool, "_") == "" || !mcpPart().MatchString(rest)) {
 			return fmt.Sprintf("%s names no tool of an MCP server. Write mcp_SERVER_TOOL, with letters, digits and _ . : -, or mcpName and toolName.", quote(name))
 		}
 		return ""

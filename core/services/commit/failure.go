@@ -112,7 +112,7 @@ func (t *transaction) notRestored(now, older string, cause error) error {
 			message+" Another program has removed its previous content.", readAgain, cause)
 	}
 	remedy := "Read both files; if the new content is not wanted, restore the previous content."
-	if tempPattern.MatchString(older) {
+	if tempPattern().MatchString(older) {
 		remedy += " Do so before the next write in this directory, which treats that file as a leftover."
 	}
 	return fault.Wrap(fault.FileWriteFailure, op,

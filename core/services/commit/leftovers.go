@@ -172,7 +172,7 @@ func (t *transaction) leftovers(ctx context.Context) (found, kept []string, err 
 		names, err := t.system.list(t.dir, leftoverBatch)
 		for _, name := range names {
 			switch {
-			case strings.HasPrefix(name, tempPrefix) && (tempPattern.MatchString(name) || partPattern.MatchString(name)):
+			case strings.HasPrefix(name, tempPrefix) && (tempPattern().MatchString(name) || partPattern().MatchString(name)):
 				found = append(found, name)
 			case strings.Contains(name, keptInfix) && len(kept) < mostLeftovers:
 				kept = append(kept, name)
@@ -227,13 +227,13 @@ func (t *transaction) judgeLeftover(ctx context.Context, name string) (*watch, v
 // isGarbage reports whether a commit left the content under this name: it has the hash in the name,
 // or is the empty content that a part begins with.
 func isGarbage(name, sum string, size int64) bool {
-	if versions := tempPattern.FindStringSubmatch(name); versions != nil {
+	if versions := tempPattern().FindStringSubmatch(name); versions != nil {
 		return strings.HasPrefix(sum, versions[1]) || strings.HasPrefix(sum, versions[2])
 	}
 	if size == 0 {
 		return true
 	}
-	part := partPattern.FindStringSubmatch(name)
+	part := partPattern().FindStringSubmatch(name)
 	if part[1] == "" { // of an earlier version, without a hash in the name
 		return false
 	}

@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Names of temporary files that a commit leaves next to the target for a moment. A named temporary
@@ -23,8 +24,8 @@ const (
 )
 
 var (
-	tempPattern = regexp.MustCompile(`^\.fettle-([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-f]{16}$`)
-	partPattern = regexp.MustCompile(`^\.fettle-part-(?:([0-9a-f]{1,16})-([0-9a-f]{16})-)?[0-9a-f]{16}$`)
+	tempPattern = lazyregexp.New(`^\.fettle-([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-f]{16}$`)
+	partPattern = lazyregexp.New(`^\.fettle-part-(?:([0-9a-f]{1,16})-([0-9a-f]{16})-)?[0-9a-f]{16}$`)
 )
 
 func (t *transaction) tempName() string {

@@ -25,7 +25,7 @@ func assignment(line string) (name, value string, ok bool) {
 	}
 	name, value, ok = strings.Cut(line, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	if !ok || !nameOfVariable.MatchString(name) || strings.Contains(value, "\x00") {
+	if !ok || !nameOfVariable().MatchString(name) || strings.Contains(value, "\x00") {
 		return "", "", false
 	}
 	if value != "" && strings.ContainsRune(`"'`, rune(value[0])) {

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/internal/position"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -40,8 +40,8 @@ type manifest struct {
 const maxName = 64
 
 var (
-	nameOfExtension = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
-	nameOfVariable  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	nameOfExtension = lazyregexp.New(`^[a-zA-Z0-9-]+$`)
+	nameOfVariable  = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
 // checkName returns the problem of an invalid extension name; "" if it is valid.
@@ -51,7 +51,7 @@ func checkName(name string) string {
 		return "it is empty"
 	case len(name) > maxName:
 		return fmt.Sprintf("it is longer than %d bytes", maxName)
-	case !nameOfExtension.MatchString(name):
+	case !nameOfExtension().MatchString(name):
 		return "it has characters other than letters, digits and dashes"
 	case strings.EqualFold(name, noExtension):
 		return "the name is reserved"
@@ -120,7 +120,7 @@ func manifestKeys() []string {
 }
 
 // reference matches a reference to a variable.
-var reference = regexp.MustCompile(`\$(\{|[A-Za-z_])`)
+var reference = lazyregexp.New(`\$(\{|[A-Za-z_])`)
 
 // literalContextFiles refuses names of context files with variables other than the
 // extension's path: their values in a session may lead out of the extension, which the
@@ -138,7 +138,7 @@ func (r *reading) literalContextFiles() {
 	known := strings.NewReplacer("${extensionPath}", "", "${/}", "/", "${pathSeparator}", "/")
 	for _, value := range values {
 		name, ok := value.Value.(hujson.Literal)
-		if ok && name.Kind() == '"' && reference.MatchString(known.Replace(name.String())) {
+		if ok && name.Kind() == '"' && reference().MatchString(known.Replace(name.String())) {
 			r.fail(r.line(key), fmt.Sprintf("The context file %q depends on a variable.", clip(name.String())), "Name a file in the extension by its relative path.")
 		}
 	}
@@ -322,7 +322,7 @@ func (r *reading) settings() {
 		switch {
 		case s.Name == "":
 			r.fail(line, "A setting has no name.", "Add it.")
-		case !nameOfVariable.MatchString(s.EnvVar):
+		case !nameOfVariable().MatchString(s.EnvVar):
 			r.fail(line, fmt.Sprintf("The envVar %q of the setting %q is not a variable name.", clip(s.EnvVar), clip(s.Name)), "Use letters, digits and underscores, and no digit first.")
 		case slices.ContainsFunc(r.m.Settings, func(other extensions.Setting) bool { return other.EnvVar == s.EnvVar }):
 			r.fail(line, fmt.Sprintf("Two settings have the envVar %s.", s.EnvVar), "Give each its own.")

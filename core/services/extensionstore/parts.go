@@ -9,11 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
@@ -225,7 +225,7 @@ func commandPart(e extensions.Extension, file string) CommandPart {
 
 // mayRun matches a shell command in a prompt, also one that an expanded variable may
 // complete.
-var mayRun = regexp.MustCompile(`!\{|!\$\{|\}\{`)
+var mayRun = lazyregexp.New(`!\{|!\$\{|\}\{`)
 
 // runs reports whether the prompt in a command's file runs shell commands. An unreadable
 // file may.
@@ -252,7 +252,7 @@ func runs(e extensions.Extension, file string) bool {
 	for name, value := range VariablesOf(e, "") {
 		filled = strings.ReplaceAll(filled, "${"+name+"}", value)
 	}
-	return mayRun.MatchString(prompt) || strings.Contains(filled, "!{")
+	return mayRun().MatchString(prompt) || strings.Contains(filled, "!{")
 }
 
 // filesBelow lists the files of a directory with a suffix, and with deep also those of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // source is the source of an extension.
@@ -23,16 +24,16 @@ type source struct {
 var shortForms = map[string]string{"github:": "https://github.com/", "gitlab:": "https://gitlab.com/"}
 
 var (
-	scpLike    = regexp.MustCompile(`^git@[A-Za-z0-9.-]+:[^:]`)
-	ownerRepo  = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
-	otherFetch = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(:|//)`) // git helpers, and unsupported addresses
+	scpLike    = lazyregexp.New(`^git@[A-Za-z0-9.-]+:[^:]`)
+	ownerRepo  = lazyregexp.New(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+	otherFetch = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:(:|//)`) // git helpers, and unsupported addresses
 )
 
 // parseSource distinguishes addresses of repositories from directories.
 func parseSource(text string) (source, error) {
 	for short, host := range shortForms {
 		if rest, ok := strings.CutPrefix(text, short); ok {
-			if !ownerRepo.MatchString(rest) || strings.Contains(rest, "..") {
+			if !ownerRepo().MatchString(rest) || strings.Contains(rest, "..") {
 				return source{}, badSource(fmt.Sprintf("%q names no repository.", plainAddress(text)), "Write "+short+"OWNER/REPOSITORY.")
 			}
 			return source{kind: extensions.InstallGit, location: text, url: host + strings.TrimSuffix(rest, ".git") + ".git"}, nil
@@ -49,11 +50,11 @@ func parseSource(text string) (source, error) {
 		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", plainAddress(text)), "Write ./ before it for a directory of that name.")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return source{}, badSource("The source of the extension contains control characters.", "Give the path of a directory or the address of a git repository.")
-	case scpLike.MatchString(text):
+	case scpLike().MatchString(text):
 		return source{kind: extensions.InstallGit, location: text, url: text}, nil
 	case isURL && schemes[scheme]:
 		return parseAddress(text)
-	case otherFetch.MatchString(text), login.MatchString(text):
+	case otherFetch().MatchString(text), login().MatchString(text):
 		return source{}, badSource(fmt.Sprintf("Extensions are not fetched from an address as %q.", clip(plainAddress(text))),
 			"Use https://, ssh://, git@HOST:PATH, github:OWNER/REPOSITORY or gitlab:OWNER/REPOSITORY.")
 	}
@@ -68,7 +69,7 @@ func parseSource(text string) (source, error) {
 var schemes = map[string]bool{"http": true, "https": true, "ssh": true, "sso": true, "file": true}
 
 // login matches user name and password before the host of an address without a scheme.
-var login = regexp.MustCompile(`^[^/\\@\s]+:[^/\\@\s]+@[^/\\\s]+`)
+var login = lazyregexp.New(`^[^/\\@\s]+:[^/\\@\s]+@[^/\\\s]+`)
 
 // plainAddress returns an address for display, without parts that may be secret: user
 // information, query and fragment.
@@ -120,11 +121,11 @@ func parseAddress(text string) (source, error) {
 }
 
 // goodRef excludes characters with a special meaning in git refspecs.
-var goodRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./@-]*$`)
+var goodRef = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_./@-]*$`)
 
 // checkRef refuses a ref that is not a plain name of a branch or tag, or a commit.
 func checkRef(ref string) error {
-	if ref == "" || goodRef.MatchString(ref) && !strings.Contains(ref, "..") && !strings.Contains(ref, "@{") && len(ref) <= 255 {
+	if ref == "" || goodRef().MatchString(ref) && !strings.Contains(ref, "..") && !strings.Contains(ref, "@{") && len(ref) <= 255 {
 		return nil
 	}
 	return badSource(fmt.Sprintf("%q is not a branch, tag or commit.", clip(ref)), "Give --ref the name of a branch or tag, or a full commit hash.")

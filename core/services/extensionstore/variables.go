@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // variables are the variables in texts of an extension. The zero value expands nothing.
@@ -64,7 +64,7 @@ type expander struct {
 	unknown func(name string)                // called for unknown ones; nil: no call
 }
 
-var leadingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+var leadingName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*`)
 
 // expand expands variables in a text: ${extensionPath} and the like, then $NAME, ${NAME}
 // and ${NAME:-default}, where the default may contain variables. Unknown ones without a
@@ -88,7 +88,7 @@ func (e expander) expand(text string) string {
 // reference.
 func (e expander) reference(rest string) (value string, n int) {
 	asIs := func(n int) (string, int) { return "$" + rest[:n], n }
-	if plain := leadingName.FindString(rest); plain != "" {
+	if plain := leadingName().FindString(rest); plain != "" {
 		if value, ok := e.lookup(plain); ok {
 			return value, len(plain)
 		}
@@ -102,7 +102,7 @@ func (e expander) reference(rest string) (value string, n int) {
 			return value, len(known) + 2
 		}
 	}
-	braced := leadingName.FindString(rest[1:])
+	braced := leadingName().FindString(rest[1:])
 	behind := rest[1+len(braced):]
 	switch {
 	case braced == "":

@@ -2,9 +2,9 @@ package patch
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 const devNull = "/dev/null"
@@ -13,24 +13,19 @@ const devNull = "/dev/null"
 // different name later refuses the whole diff.
 var (
 	// patchMark is a line of OpenAI's patch format.
-	patchMark = compiled(`(?i)^\*\*\*\s+(update|add|create|new|modify|edit|delete|remove|move|rename)(?:\s+file)?(?:\s+to)?\s*:\s*(\S.*)$`)
+	patchMark = lazyregexp.New(`(?i)^\*\*\*\s+(update|add|create|new|modify|edit|delete|remove|move|rename)(?:\s+file)?(?:\s+to)?\s*:\s*(\S.*)$`)
 	// indexMark is a line of Subversion, CVS, quilt, Bazaar, or free text.
-	indexMark = compiled(`(?i)^(?:index|file|filename|path|=== \w+ file|property changes on)\s*:?\s+['"]?(\S.*?)['"]?$`)
+	indexMark = lazyregexp.New(`(?i)^(?:index|file|filename|path|=== \w+ file|property changes on)\s*:?\s+['"]?(\S.*?)['"]?$`)
 	// proseMark is a line of Markdown that consists of a file name.
-	proseMark = compiled("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
+	proseMark = lazyregexp.New("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
 		"([\\w@+~.-]*[/\\\\][\\w@+~./\\\\-]*\\w|[\\w@+~-][\\w@+~.-]*\\.[a-z][a-z0-9]{0,9})[*_`\"':\\s]*$")
 	// wrapMark is a line that consists of a file name and its markup: a comment, a heading,
 	// brackets, a tag or a field.
-	wrapMark = compiled(`(?i)^[\s#/;%<>=!*({\[|-]*(?:["']?(?:file|filename|path|name|title|diff|patch)["']?\s*[:=]?\s*)*` +
+	wrapMark = lazyregexp.New(`(?i)^[\s#/;%<>=!*({\[|-]*(?:["']?(?:file|filename|path|name|title|diff|patch)["']?\s*[:=]?\s*)*` +
 		"[\"'`(\\[]*([\\w@+~./\\\\-]*[\\w-]\\.[a-z][a-z0-9]{0,9}|[\\w@+~.-]+/[\\w@+~./-]*\\w)[\"'`)\\]},]*[\\s=<>*/}\\])#|-]*$")
 	// versionNote is the text that programs add after a file name without a tab.
-	versionNote = compiled(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
+	versionNote = lazyregexp.New(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
 )
-
-// compiled returns expr, compiled at its first use: a program that applies no diff starts faster.
-func compiled(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 // mark records a line that names one file.
 func (p *parser) mark(name string) error {

@@ -3,6 +3,8 @@ package patch
 import (
 	"strconv"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // header is the content of a hunk's @@ line. All of it is a hint.
@@ -15,7 +17,7 @@ type header struct {
 }
 
 // hunkNumbers matches `-l[,s]` and `+l[,s]` after `@@`.
-var hunkNumbers = compiled(`^@@[ \t]*-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?`)
+var hunkNumbers = lazyregexp.New(`^@@[ \t]*-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?`)
 
 // parseHeader parses a line that begins with @@. A line without numbers returns the zero header.
 func parseHeader(s string) header {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // harmlessGit lists git settings that take precedence over a repository's own. Without each of
@@ -99,22 +101,22 @@ func configDirectory(value func(name string) string) string {
 }
 
 var (
-	rustDefault = regexp.MustCompile(`(?m)^\s*default_toolchain\s*=\s*"([^"]+)"`)
-	rustChannel = regexp.MustCompile(`(?m)^\s*channel\s*=\s*["']([^"'/\\]+)["']`)
-	rustSection = regexp.MustCompile(`(?m)^\s*\[`)
-	rustFor     = regexp.MustCompile(`(?m)^\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')\s*=\s*["']([^"']+)["']`)
-	rustName    = regexp.MustCompile(`\A\s*([A-Za-z0-9_.-]+)\s*\z`)
+	rustDefault = lazyregexp.New(`(?m)^\s*default_toolchain\s*=\s*"([^"]+)"`)
+	rustChannel = lazyregexp.New(`(?m)^\s*channel\s*=\s*["']([^"'/\\]+)["']`)
+	rustSection = lazyregexp.New(`(?m)^\s*\[`)
+	rustFor     = lazyregexp.New(`(?m)^\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')\s*=\s*["']([^"']+)["']`)
+	rustName    = lazyregexp.New(`\A\s*([A-Za-z0-9_.-]+)\s*\z`)
 )
 
 // rustOverrides returns the toolchains that the user has chosen for directories with rustup
 // override set.
 func rustOverrides(settings []byte) map[string]string {
 	_, text, _ := bytes.Cut(settings, []byte("[overrides]"))
-	if next := rustSection.FindIndex(text); next != nil {
+	if next := rustSection().FindIndex(text); next != nil {
 		text = text[:next[0]]
 	}
 	overrides := make(map[string]string)
-	for _, found := range rustFor.FindAllSubmatch(text, -1) {
+	for _, found := range rustFor().FindAllSubmatch(text, -1) {
 		path := string(found[2])
 		if quoted, err := strconv.Unquote(string(found[1])); err == nil {
 			path = quoted
@@ -149,7 +151,7 @@ func rustToolchain(value func(name string) string, dir string) string {
 			if text == nil {
 				continue
 			}
-			for _, form := range []*regexp.Regexp{rustName, rustChannel} {
+			for _, form := range []*regexp.Regexp{rustName(), rustChannel()} {
 				if found := form.FindSubmatch(text); found != nil {
 					return string(found[1])
 				}
@@ -161,7 +163,7 @@ func rustToolchain(value func(name string) string, dir string) string {
 			break
 		}
 	}
-	if found := rustDefault.FindSubmatch(settings); found != nil {
+	if found := rustDefault().FindSubmatch(settings); found != nil {
 		return string(found[1])
 	}
 	return ""

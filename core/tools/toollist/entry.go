@@ -4,10 +4,11 @@ package toollist
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Entry is an entry of a list of tools, NAME or NAME(PATTERN), as in tools.core, tools.exclude and agent files.
@@ -59,10 +60,10 @@ func (e Entry) Commands() (prefixes []string, err error) {
 		if prefix == "" {
 			continue
 		}
-		prefix = anyRest.ReplaceAllString(prefix, "")
+		prefix = anyRest().ReplaceAllString(prefix, "")
 		words := strings.Fields(prefix)
-		odd := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "*") || isPattern.MatchString(w) })
-		if len(words) > 0 && !program.MatchString(words[0]) {
+		odd := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "*") || isPattern().MatchString(w) })
+		if len(words) > 0 && !program().MatchString(words[0]) {
 			odd = 0
 		}
 		if odd >= 0 {
@@ -82,11 +83,11 @@ func (e Entry) Commands() (prefixes []string, err error) {
 
 var (
 	// anyRest matches the suffix of a prefix that allows any arguments.
-	anyRest = regexp.MustCompile(`(?:\s*:\s*|\s+)\*$`)
+	anyRest = lazyregexp.New(`(?:\s*:\s*|\s+)\*$`)
 	// isPattern matches words that are regular expressions rather than literal text.
-	isPattern = regexp.MustCompile(`^/.*/$|^\^|\$$|\\|\.\+|\[.+\]|\(.*\||\|.*\)`)
+	isPattern = lazyregexp.New(`^/.*/$|^\^|\$$|\\|\.\+|\[.+\]|\(.*\||\|.*\)`)
 	// program matches a word that may be a program name, possibly quoted.
-	program = regexp.MustCompile(`^['"]?[\p{L}\p{N}_./~@+%-][\p{L}\p{N}_./~@+%'"-]*$|^\[\[?$`)
+	program = lazyregexp.New(`^['"]?[\p{L}\p{N}_./~@+%-][\p{L}\p{N}_./~@+%'"-]*$|^\[\[?$`)
 )
 
 // Named returns the tools named in a text that is not an entry, such as "Bash rm" or "run_shell_command; write_file":
