@@ -99,7 +99,7 @@ func scanned(ctx context.Context, lab *Lab) (*Prepared, error) {
 	}
 	tree := sandbox.NewTree(isGit, func() bool { return false }, func() (string, error) { return "", errors.New("nothing is created") })
 	return &Prepared{InProcess: true, Close: func() error { tree.Close(); return nil }, Run: timed(func(context.Context) error {
-		if found := tree.Begin([]string{dir}); len(found) != 1 {
+		if found := tree.Begin([]string{dir}, nil); len(found) != 1 {
 			return fmt.Errorf("found %d paths instead of 1", len(found))
 		}
 		_, err := tree.End()
