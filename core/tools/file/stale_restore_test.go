@@ -83,6 +83,41 @@ func TestRestoreOfARebase(t *testing.T) {
 	}
 }
 
+// ST-05, TX-04: the same for a set, of which one file changes after the approval.
+func TestRestoreOfASetWithARebase(t *testing.T) {
+	t.Parallel()
+	base := numbered(100)
+	theirs := replaceLines(base, 10)
+	var s *configtest.Session
+	armed := false
+	s = newSession(t, rebasing, func(p *config.Parameters) {
+		p.Session.Checkpoints = new(true)
+		p.Calls.Seam = func(at string, _ workspace.Path) error {
+			if armed && at == "confirm-write" {
+				armed = false
+				s.Write("b.txt", theirs)
+			}
+			return nil
+		}
+	})
+	patches := ""
+	for _, name := range []string{"a.txt", "b.txt"} {
+		s.Write(name, base)
+		read(t, s, name)
+		patches += "*** Update File: " + name + "\n@@\n-line 60 of the text\n+LINE 60 OF THE TEXT\n"
+	}
+	armed = true
+	calls, err := s.Scheduler()
+	require.NoError(t, err)
+	r := calls.Run(t.Context(), scheduler.Request{CallID: "the set", Tool: file.ApplyPatch, Args: jsonOf(t, args{"input": envelope(patches)})})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+	require.Len(t, s.Confirmations(), 2)
+	require.Equal(t, replaceLines(base, 10, 60), s.Read("b.txt"))
+	restore(t, s, checkpoint.Selection{Call: "the set"})
+	require.Equal(t, base, s.Read("a.txt"))
+	require.Equal(t, theirs, s.Read("b.txt"))
+}
+
 // restore undoes the selected changes.
 func restore(t *testing.T, s *configtest.Session, selection checkpoint.Selection) {
 	t.Helper()
