@@ -40,6 +40,7 @@ type wireTurn struct {
 type heardTool struct {
 	name, description string
 	schema            json.RawMessage
+	native            string // type of a tool that the API defines, "" for others
 }
 
 type wireCall struct{ id, name, args string }
@@ -220,7 +221,7 @@ var geminiFormat = wireFormat{
 		}
 		for _, set := range body.Tools {
 			for _, d := range set.FunctionDeclarations {
-				h.tools = append(h.tools, heardTool{d.Name, d.Description, d.ParametersJSONSchema})
+				h.tools = append(h.tools, heardTool{d.Name, d.Description, d.ParametersJSONSchema, ""})
 			}
 		}
 		return h
@@ -314,7 +315,7 @@ var openaiFormat = wireFormat{
 		}
 		for _, d := range body.Tools {
 			require.Equal(t, "function", d.Type)
-			h.tools = append(h.tools, heardTool{d.Function.Name, d.Function.Description, d.Function.Parameters})
+			h.tools = append(h.tools, heardTool{d.Function.Name, d.Function.Description, d.Function.Parameters, ""})
 		}
 		return h
 	},
@@ -413,8 +414,8 @@ func hearAnthropic(t *testing.T, raw []byte) wireRequest {
 			Content []block
 		}
 		Tools []struct {
-			Name, Description string
-			InputSchema       json.RawMessage `json:"input_schema"`
+			Type, Name, Description string
+			InputSchema             json.RawMessage `json:"input_schema"`
 		}
 	}
 	require.NoError(t, json.Unmarshal(raw, &body))
@@ -451,7 +452,7 @@ func hearAnthropic(t *testing.T, raw []byte) wireRequest {
 		h.turns = append(h.turns, turn)
 	}
 	for _, d := range body.Tools {
-		h.tools = append(h.tools, heardTool{d.Name, d.Description, d.InputSchema})
+		h.tools = append(h.tools, heardTool{d.Name, d.Description, d.InputSchema, d.Type})
 	}
 	return h
 }

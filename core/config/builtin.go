@@ -3,10 +3,8 @@ package config
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/serving"
@@ -33,15 +31,17 @@ import (
 func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
 	_, _, _, apply := c.params().Calls.hooks()
-	bound.add(bind(c, file.Factories, file.Services{
+	files, err := bind(c, file.Factories, file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
 		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state, Retries: s.state,
-	}, c.params().Tools.inDefaultSet))
+	}, c.params().Tools.inDefaultSet)
 	if s.state.Limits().ChangedRegionsAbove > 0 {
-		for i, t := range bound.tools {
-			bound.tools[i] = file.DescribeRegions(t)
+		for i, t := range files {
+			files[i] = file.DescribeRegions(t)
 		}
 	}
+	bound.add(nil, err)
+	bound.add(c.openDialects(s, files))
 	bound.add(bind(c, search.Factories, search.Services{
 		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Environment.Now, Results: s.state,
 	}, always))
@@ -75,24 +75,6 @@ func (b *builtIns) add(bound []tools.DeclarativeTool, err error) {
 	if b.err == nil {
 		b.err = err
 	}
-}
-
-// inDefaultSet reports whether a file tool is in the default set.
-func (t *Tools) inDefaultSet(name string) bool {
-	if t.EditDialect != nil && slices.Contains(file.EditDialects(), name) {
-		return slices.Contains(t.EditDialect, name)
-	}
-	return file.InDefaultSet(name)
-}
-
-// checkDialect returns an error for a name that is no edit dialect.
-func (t *Tools) checkDialect() error {
-	for _, name := range t.EditDialect {
-		if known := file.EditDialects(); !slices.Contains(known, name) {
-			return fault.New(fault.InvalidConfig, "config.new", fmt.Sprintf("%q is not an edit dialect.", name), "Use one or more of "+strings.Join(known, ", ")+".")
-		}
-	}
-	return nil
 }
 
 // always reports that a tool is in the default set, for families without

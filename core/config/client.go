@@ -138,7 +138,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	}
 	talk := p.Conversation
 	o := agent.Options{
-		Source: p.Conversation.Models, Model: c.Model,
+		Source: c.models(s), Model: c.Model,
 		Tools:     func() []model.Tool { return modelTools(s.registry) },
 		Deferred:  s.catalog.Deferred,
 		Scheduler: s.scheduler,
@@ -262,8 +262,8 @@ func (c *Config) tokenLimit(s *session) int {
 // Declarations returns the tools to declare to the model at the moment, in order,
 // for a loop of the embedder's own: those of [tools.Registry.Declarations], with
 // schemas adapted to the provider's dialect d by [model.AdaptSchema]. Call it for
-// each request: the list depends on the approval mode, the settings, the MCP
-// servers and the results of tool_search. The schemas must not be modified. The
+// each request: the list depends on the approval mode, the model, the settings,
+// the MCP servers and the results of tool_search. The schemas must not be modified. The
 // error has code not_initialized, or is a [*model.Error] that names a tool which
 // cannot be declared.
 func (c *Config) Declarations(d model.Dialect) ([]model.Tool, error) {
@@ -271,6 +271,8 @@ func (c *Config) Declarations(d model.Dialect) ([]model.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := c.Model()
+	c.useModel(s, name, s.dialects.resolve(name))
 	return model.AdaptTools(modelTools(s.registry), d)
 }
 

@@ -144,9 +144,10 @@ type Tools struct {
 	// prefix. Any other entry with brackets selects nothing. nil: those of the
 	// settings, else the default set; empty: none.
 	Core []string
-	// EditDialect lists the tools of the default set that change parts of files:
-	// safe_patch, apply_patch or both. nil: those of the settings, else
-	// safe_patch. Core takes precedence.
+	// EditDialect lists the tools of the default set that change parts of files,
+	// as [file.EditDialects] names them, or is auto alone: the tool of the model's
+	// family, as [file.DialectOf] returns it, also after SetModel. nil: those of
+	// the settings, else safe_patch. Core takes precedence.
 	EditDialect []string
 	// Exclude lists tools that are denied and not registered; it takes precedence
 	// over Core. nil: those of the settings, else none; empty: none, even if the

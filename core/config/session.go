@@ -58,6 +58,8 @@ type session struct {
 
 	hooks   *sessionhooks.Conversation
 	history *history.History
+
+	dialects dialects
 }
 
 // conversation returns the ID of the current conversation for remote agents.
@@ -170,7 +172,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(sh, v)}, discover...)
 	}
 	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Environment.Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
-		return slices.Concat(c.hidden(), s.catalog.Hidden(), sh.hiddenResources())
+		return slices.Concat(c.hidden(), s.dialects.hidden(), s.catalog.Hidden(), sh.hiddenResources())
 	}})
 	builtIn, err := c.bindBuiltIns(sh, s)
 	if err != nil {

@@ -189,7 +189,7 @@ func (t *trial) plansFile() bool {
 func (t *trial) planned() string {
 	names := append([]string{t.call.Tool}, t.call.Aliases...)
 	if t.plansDir == "" || t.call.Server != "" || !slices.ContainsFunc(names, func(name string) bool {
-		return name == writeFile || name == safePatch || name == editTool
+		return slices.Contains([]string{writeFile, safePatch, applyPatch, textEditor, editTool}, name)
 	}) {
 		return ""
 	}

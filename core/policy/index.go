@@ -142,6 +142,9 @@ func appendKey(b []byte, c *Call, agent string) []byte {
 		add(name)
 	}
 	b = append(b, '|')
+	if governs(c, wellKnown[c.Tool]) {
+		b = append(b, '+')
+	}
 	for _, name := range c.GovernedBy {
 		add(name)
 	}

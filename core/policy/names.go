@@ -40,7 +40,9 @@ func identify(c Call, agent string, servers []string, whole bool) identity {
 		}
 		k := wellKnown[c.Tool]
 		id.names = append(id.names, k.aliases...)
-		id.governed = append(id.governed[:len(id.governed):len(id.governed)], k.governedBy...)
+		if governs(&c, k) {
+			id.governed = append(id.governed[:len(id.governed):len(id.governed)], k.governedBy...)
+		}
 		if agent != "" {
 			id.names = append(id.names, agent)
 		}

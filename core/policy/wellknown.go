@@ -30,6 +30,8 @@ const (
 	backgroundInput = "write_background_input"
 	writeFile       = "write_file"
 	safePatch       = "safe_patch"
+	applyPatch      = "apply_patch"
+	textEditor      = "str_replace_based_edit_tool"
 	editTool        = "edit"
 	agentTool       = "invoke_agent"
 )
@@ -42,8 +44,9 @@ var wellKnown = map[string]known{
 	"glob":                {kind: "search", effects: readsFiles, added: []string{"case_sensitive"}},
 	"search_file_content": {kind: "search", aliases: []string{"grep_search"}, effects: readsFiles, added: searchOptions},
 	writeFile:             {kind: "edit", effects: writesFiles, about: "file_path"},
-	safePatch:             {kind: "edit", governedBy: []string{editTool, "replace"}, effects: writesFiles, about: "file_path"},
-	"apply_patch":         {kind: "edit", governedBy: []string{safePatch, editTool, "replace", writeFile}, effects: writesFiles, about: "file_path"},
+	safePatch:             {kind: "edit", governedBy: []string{applyPatch, textEditor, editTool, "replace"}, effects: writesFiles, about: "file_path"},
+	applyPatch:            {kind: "edit", governedBy: []string{safePatch, textEditor, editTool, "replace", writeFile}, effects: writesFiles, about: "file_path"},
+	textEditor:            {kind: "edit", governedBy: []string{safePatch, applyPatch, editTool, "replace", writeFile}, effects: writesFiles, about: "file_path"},
 	editTool:              {kind: "edit", aliases: []string{"replace"}, effects: writesFiles, about: "file_path"},
 
 	shellTool:                   {kind: "execute", aliases: []string{shellAlias}, effects: runsAnything},
@@ -114,6 +117,12 @@ func WellKnown(tool string) (Call, bool) {
 		Kind: k.kind, Effects: slices.Clone(k.effects)}
 	c.Mutates = mutates(&c)
 	return c, true
+}
+
+// governs reports whether the names that govern a built-in tool govern a call of it. They are about changes, so they do
+// not govern a call that makes none.
+func governs(c *Call, k known) bool {
+	return mutates(c) || !mutates(&Call{Kind: k.kind, Effects: k.effects})
 }
 
 // mutates reports whether a call changes something: by its declaration, its kind,

@@ -25,6 +25,7 @@ type call struct {
 	advice  []Advice        // of Before middlewares, with verdict ask
 	notices []string
 
+	narrowed  bool     // spec describes the call, which may do less than its tool
 	rewriters []string // names of those that replaced the arguments
 	early     bool     // a Before middleware denied it, without policy
 
@@ -92,12 +93,24 @@ func (c *call) buildFrom(args json.RawMessage) error {
 	})
 }
 
+// narrowing is an invocation of a tool whose calls do different things, such as one that reads or changes a file by an
+// argument. Narrow returns the tool's spec with the kind, the effects and the governing names of this call.
+type narrowing interface {
+	Narrow(spec tools.Spec) tools.Spec
+}
+
 // take makes inv the invocation of the call.
 func (c *call) take(inv tools.ToolInvocation) error {
 	if inv == nil {
 		return errors.New("it built neither an invocation nor an error")
 	}
 	c.inv, c.params = inv, inv.Params()
+	c.spec = c.tool.Spec()
+	n, narrows := inv.(narrowing)
+	if c.narrowed = narrows; narrows {
+		narrow := n.Narrow(c.spec)
+		c.spec.Kind, c.spec.Effects, c.spec.GovernedBy = narrow.Kind, narrow.Effects, narrow.GovernedBy
+	}
 	if !c.watched(bus.ToolCallsUpdate{}) {
 		return nil
 	}

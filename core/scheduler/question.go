@@ -46,7 +46,7 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 // not avoid the next such question is not offered.
 func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, remembers []bus.Remembered) {
 	offered = []bus.Outcome{bus.ProceedOnce}
-	if !c.tightened && !c.several && c.decision.Decision == policy.AskUser {
+	if !c.tightened && !c.several && !c.narrowed && c.decision.Decision == policy.AskUser { // one of a narrowed call would include other calls of its tool
 		for _, o := range bus.Outcomes() {
 			if o.Until == "" || !c.offers(o.Outcome) {
 				continue

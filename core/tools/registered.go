@@ -6,8 +6,8 @@ func RegisteredWhen(name string) string {
 	switch name {
 	case "edit", "replace":
 		return "if tools.core or --core-tools names it; with the layout gemini always, as replace"
-	case "apply_patch":
-		return "if tools.editDialect, --edit-dialect, tools.core or --core-tools names it"
+	case "apply_patch", "str_replace_based_edit_tool":
+		return "if tools.editDialect, --edit-dialect, tools.core or --core-tools names it, or if auto as the dialect selects it by the model"
 	case "web_search", "google_web_search":
 		return "if a search service is configured: by the setting web.search.url, or by a Gemini key in the variable GEMINI_API_KEY"
 	case "activate_skill":

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
 // ModelFlag is the flag that selects the model.
@@ -88,12 +89,16 @@ func (g *Flags) Register(root *cobra.Command) {
 	stale := NewChoice(&g.staleEdits, "refuse", "rebase")
 	stale.given = &g.staleSet
 	f.Var(stale, "stale-edits", "patches of files that another writer has changed, if they carry over: refuse, and offer a retry, or rebase: refuse|rebase")
-	f.Func("edit-dialect", "`tools` that change parts of files: safe_patch, apply_patch or both (default: safe_patch)", func(text string) error {
+	dialects := append([]string{file.AutoDialect}, file.EditDialects()...)
+	f.Func("edit-dialect", "`tools` that change parts of files: auto, by the model, or some of "+strings.Join(dialects[1:], ", ")+" (default: safe_patch)", func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {
-			if name = strings.TrimSpace(name); name != "safe_patch" && name != "apply_patch" {
-				return errors.New("must be safe_patch, apply_patch or both")
+			if name = strings.TrimSpace(name); !slices.Contains(dialects, name) {
+				return fmt.Errorf("must be auto, or some of %s", strings.Join(dialects[1:], ", "))
 			}
 			g.EditDialect = append(g.EditDialect, name)
+		}
+		if len(g.EditDialect) > 1 && slices.Contains(g.EditDialect, file.AutoDialect) {
+			return errors.New("auto does not go with names of tools")
 		}
 		return nil
 	})

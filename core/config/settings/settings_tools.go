@@ -59,10 +59,13 @@ type Tools struct {
 	// docs/safety-model.md has more.
 	StaleEdits string `json:"staleEdits" jsonschema:"enum=refuse,enum=rebase" set:"project=trusted,env=STALE_EDITS,default=refuse"`
 	// The tools with which the model changes parts of files, if core is not given:
-	// safe_patch, apply_patch or both. apply_patch takes patches of several files,
-	// in the format of OpenAI's models or as a git diff. A single name may be given
-	// as a text.
-	EditDialect []string `json:"editDialect" jsonschema:"enum=safe_patch,enum=apply_patch" set:"project=trusted,single,default=safe_patch"`
+	// one or more of safe_patch, apply_patch and str_replace_based_edit_tool, or
+	// auto. apply_patch takes patches of several files, in the format of OpenAI's
+	// models or as a git diff; str_replace_based_edit_tool is Anthropic's text
+	// editor. auto selects by the model: str_replace_based_edit_tool for Claude,
+	// apply_patch for GPT, Codex and the o-series, safe_patch for others. A single
+	// name may be given as a text. docs/edit-dialects.md has more.
+	EditDialect []string `json:"editDialect" jsonschema:"enum=auto,enum=safe_patch,enum=apply_patch,enum=str_replace_based_edit_tool" set:"project=trusted,single,default=safe_patch"`
 	// Maximum number of bytes of text in one result of a tool, as JSON; values
 	// below 1,000 mean 1,000. A longer read is paged. Not given, or 0: 262,144,
 	// and in mcp serve the limit of the client, as listed in docs/mcp.md.

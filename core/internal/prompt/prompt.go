@@ -135,6 +135,9 @@ func (f Facts) files(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "- Change %s with %s, in small hunks. Read each completely before; all of the files change, or none.\n", which, all)
 	}
+	if editor := f.name("str_replace_based_edit_tool"); editor != "" {
+		fmt.Fprintf(b, "- Change existing files with %s. See all of a file before, by its command view or by %s; the text to replace must have one place.\n", editor, read)
+	}
 	if write != "" {
 		fmt.Fprintf(b, "- %s creates files, and replaces a whole file only with the SHA-256 of its current content.\n", write)
 	}

@@ -12,6 +12,7 @@ type family struct {
 	sampling   bool // temperature and top_p are accepted
 	oneSampler bool // only one of the two is accepted in a request
 	structured bool // the model supports structured output
+	editor     bool // the model knows the tool text_editor_20250728; see textEditor
 }
 
 // versioned matches claude-opus-4-6, claude-3-5-sonnet-20241022, and the same names behind the
@@ -20,6 +21,10 @@ var versioned = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2
 
 // familyOf returns the properties of a model by its name. An unknown name gets values that every
 // server accepts.
+//
+// The models with editor are those that the documentation lists for text_editor_20250728, Claude 4
+// and later: platform.claude.com/docs/en/agents-and-tools/tool-use/text-editor-tool. Earlier models
+// know earlier versions of that tool, with another name.
 func familyOf(name string) family {
 	m := versioned.FindStringSubmatch(strings.ToLower(name))
 	if m == nil {
@@ -30,15 +35,15 @@ func familyOf(name string) family {
 	version := 100*major + minor
 	switch {
 	case version >= 407:
-		return family{maxOutput: 128_000, structured: true}
+		return family{maxOutput: 128_000, structured: true, editor: true}
 	case version >= 406:
-		return family{maxOutput: 128_000, sampling: true, oneSampler: true, structured: true}
+		return family{maxOutput: 128_000, sampling: true, oneSampler: true, structured: true, editor: true}
 	case version >= 405:
-		return family{maxOutput: 64_000, sampling: true, oneSampler: true, structured: true}
+		return family{maxOutput: 64_000, sampling: true, oneSampler: true, structured: true, editor: true}
 	case version >= 400 && m[1] == "opus":
-		return family{maxOutput: 32_000, sampling: true, oneSampler: version >= 401}
+		return family{maxOutput: 32_000, sampling: true, oneSampler: version >= 401, editor: true}
 	case version >= 307:
-		return family{maxOutput: 64_000, sampling: true}
+		return family{maxOutput: 64_000, sampling: true, editor: version >= 400}
 	case version >= 305:
 		return family{maxOutput: 8192, sampling: true}
 	}

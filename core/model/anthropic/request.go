@@ -29,7 +29,7 @@ func messageParams(r *model.Request, fallback string) (params *sdk.MessageNewPar
 		params.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}
 	setSampling(params, r, known)
-	if err := setTools(params, r); err != nil {
+	if err := setTools(params, r, known); err != nil {
 		return nil, false, err
 	}
 	if r.ResponseSchema != nil {
@@ -58,7 +58,7 @@ func setSampling(params *sdk.MessageNewParams, r *model.Request, known family) {
 // setTools declares the tools. If Choice.Allowed restricts them, only those tools are declared,
 // since the API supports only one tool, any tool or none. A conversation with calls needs
 // declarations even if no tool is offered.
-func setTools(params *sdk.MessageNewParams, r *model.Request) error {
+func setTools(params *sdk.MessageNewParams, r *model.Request, known family) error {
 	tools, choice := r.Tools, r.Choice
 	if choice.Mode == model.ToolAny && len(choice.Allowed) > 0 {
 		tools = slices.DeleteFunc(slices.Clone(tools), func(t model.Tool) bool { return !slices.Contains(choice.Allowed, t.Name) })
@@ -66,7 +66,7 @@ func setTools(params *sdk.MessageNewParams, r *model.Request) error {
 	if len(tools) == 0 {
 		tools, choice = toolsOf(r.Contents), model.ToolChoice{Mode: model.ToolNone}
 	}
-	declared, err := declare(tools)
+	declared, err := declare(tools, known)
 	if err != nil || len(declared) == 0 {
 		return err
 	}
@@ -100,13 +100,17 @@ func toolsOf(contents []model.Content) []model.Tool {
 }
 
 // declare converts tools to API declarations.
-func declare(tools []model.Tool) ([]sdk.ToolUnionParam, error) {
+func declare(tools []model.Tool, known family) ([]sdk.ToolUnionParam, error) {
 	adapted, err := model.AdaptTools(tools, model.DialectAnthropic)
 	if err != nil {
 		return nil, err
 	}
 	var declared []sdk.ToolUnionParam
 	for _, t := range adapted {
+		if known.editor && isTextEditor(t) {
+			declared = append(declared, sdk.ToolUnionParam{OfTextEditor20250728: &sdk.ToolTextEditor20250728Param{}})
+			continue
+		}
 		p := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](t.Parameters)}
 		if t.Description != "" {
 			p.Description = param.NewOpt(t.Description)
@@ -144,7 +148,7 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 	}
 	declared, err := declare([]model.Tool{{
 		Name: answerTool, Description: "Gives your answer. Call it once, with the whole answer.", Parameters: parameters,
-	}})
+	}}, family{})
 	if err != nil {
 		return false, err
 	}
@@ -158,7 +162,9 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 func markCache(params *sdk.MessageNewParams) {
 	cache := sdk.NewCacheControlEphemeralParam()
 	if n := len(params.Tools); n > 0 {
-		params.Tools[n-1].OfTool.CacheControl = cache
+		if marked := params.Tools[n-1].GetCacheControl(); marked != nil {
+			*marked = cache
+		}
 	}
 	if n := len(params.Messages); n > 0 {
 		blocks := params.Messages[n-1].Content
@@ -175,7 +181,7 @@ func countParams(p *sdk.MessageNewParams) sdk.MessageCountTokensParams {
 		System: sdk.MessageCountTokensParamsSystemUnion{OfTextBlockArray: p.System},
 	}
 	for _, t := range p.Tools {
-		count.Tools = append(count.Tools, sdk.MessageCountTokensToolUnionParam{OfTool: t.OfTool})
+		count.Tools = append(count.Tools, sdk.MessageCountTokensToolUnionParam{OfTool: t.OfTool, OfTextEditor20250728: t.OfTextEditor20250728})
 	}
 	return count
 }

@@ -145,23 +145,23 @@ func TestToolChoice(t *testing.T) {
 
 func TestFamilies(t *testing.T) {
 	tests := map[string]family{
-		"claude-sonnet-5-5":                       {maxOutput: 128_000, structured: true},
-		"claude-opus-5":                           {maxOutput: 128_000, structured: true},
-		"claude-opus-4-7":                         {maxOutput: 128_000, structured: true},
-		"us.anthropic.claude-opus-4-6-v1":         {maxOutput: 128_000, sampling: true, oneSampler: true, structured: true},
-		"claude-sonnet-4-6":                       {maxOutput: 128_000, sampling: true, oneSampler: true, structured: true},
-		"claude-haiku-4-5-20251001":               {maxOutput: 64_000, sampling: true, oneSampler: true, structured: true},
-		"claude-opus-4-1-20250805":                {maxOutput: 32_000, sampling: true, oneSampler: true},
-		"claude-opus-4-20250514":                  {maxOutput: 32_000, sampling: true},
-		"claude-opus-4@20250514":                  {maxOutput: 32_000, sampling: true},
-		"claude-sonnet-4-20250514":                {maxOutput: 64_000, sampling: true},
+		"claude-sonnet-5-5":                       {maxOutput: 128_000, structured: true, editor: true},
+		"claude-opus-5":                           {maxOutput: 128_000, structured: true, editor: true},
+		"claude-opus-4-7":                         {maxOutput: 128_000, structured: true, editor: true},
+		"us.anthropic.claude-opus-4-6-v1":         {maxOutput: 128_000, sampling: true, oneSampler: true, structured: true, editor: true},
+		"claude-sonnet-4-6":                       {maxOutput: 128_000, sampling: true, oneSampler: true, structured: true, editor: true},
+		"claude-haiku-4-5-20251001":               {maxOutput: 64_000, sampling: true, oneSampler: true, structured: true, editor: true},
+		"claude-opus-4-1-20250805":                {maxOutput: 32_000, sampling: true, oneSampler: true, editor: true},
+		"claude-opus-4-20250514":                  {maxOutput: 32_000, sampling: true, editor: true},
+		"claude-opus-4@20250514":                  {maxOutput: 32_000, sampling: true, editor: true},
+		"claude-sonnet-4-20250514":                {maxOutput: 64_000, sampling: true, editor: true},
 		"claude-3-7-sonnet-latest":                {maxOutput: 64_000, sampling: true},
 		"claude-3-5-haiku-20241022":               {maxOutput: 8192, sampling: true},
 		"claude-3-opus-20240229":                  {maxOutput: 4096, sampling: true},
 		"claude-mythos-preview":                   {maxOutput: 8192, sampling: true},
 		"local-model":                             {maxOutput: 8192, sampling: true},
-		"anthropic.claude-opus-4-20250514-v1:0":   {maxOutput: 32_000, sampling: true},
-		"anthropic.claude-opus-4-1-20250805-v1:0": {maxOutput: 32_000, sampling: true, oneSampler: true},
+		"anthropic.claude-opus-4-20250514-v1:0":   {maxOutput: 32_000, sampling: true, editor: true},
+		"anthropic.claude-opus-4-1-20250805-v1:0": {maxOutput: 32_000, sampling: true, oneSampler: true, editor: true},
 	}
 	for name, want := range tests {
 		require.Equal(t, want, familyOf(name), name)

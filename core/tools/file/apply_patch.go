@@ -33,7 +33,7 @@ const applyPatchDescription = "Adds, updates, deletes and moves files by a patch
 func newApplyPatch() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ApplyPatchParams]{
 		Spec: tools.Spec{
-			Name: ApplyPatch, GovernedBy: []string{SafePatch, Edit, "replace", WriteFile}, DisplayName: "ApplyPatch", Description: applyPatchDescription,
+			Name: ApplyPatch, GovernedBy: []string{SafePatch, TextEditor, Edit, "replace", WriteFile}, DisplayName: "ApplyPatch", Description: applyPatchDescription,
 			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}, OutputSchema: json.RawMessage(patchOutput),
 		},
 		Validate: func(_ Services, p ApplyPatchParams) error {

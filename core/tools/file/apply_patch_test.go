@@ -347,6 +347,6 @@ func TestEditDialect(t *testing.T) {
 		}
 		require.Equal(t, c.has, has)
 	}
-	_, err := config.New(config.Parameters{TargetDir: t.TempDir(), Tools: config.Tools{EditDialect: []string{"auto"}}})
+	_, err := config.New(config.Parameters{TargetDir: t.TempDir(), Tools: config.Tools{EditDialect: []string{"sed"}}})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 }

@@ -45,7 +45,7 @@ var _ tools.Modifiable = (*change)(nil)
 
 func (c *change) Params() json.RawMessage { return c.params }
 
-// Files returns the file of apply_patch; none for other tools, which have an argument file_path.
+// Files returns the file of a tool that has no argument file_path, else none.
 func (c *change) Files() []string { return c.files }
 
 func (c *change) Description() string { return c.action + " " + short(c.request.Path) }

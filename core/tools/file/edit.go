@@ -58,7 +58,7 @@ func newEdit() (*Factory, error) {
 					Path: path,
 					Verb: filestate.Verb{Ing: "editing", Infinitive: "edit", Participle: "edited", Component: "EDIT_PRIOR_READ"},
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
-						text, n, err := p.replace(path.String(), base)
+						text, n, err := p.apply(path.String(), base)
 						count = n
 						return mutation.Change{Text: text}, err
 					},
@@ -92,9 +92,8 @@ func rewriteEdit(args map[string]json.RawMessage) error {
 	return nil
 }
 
-// replace returns the new text, or the error of the match. It is called only after the prior read is verified, so its
-// errors may show content.
-func (p EditParams) replace(path string, base mutation.Base) (text string, count int, err *fault.Error) {
+// apply returns the new text, or the error of the match.
+func (p EditParams) apply(path string, base mutation.Base) (text string, count int, err *fault.Error) {
 	switch {
 	case p.OldString == "" && base.Exists:
 		return "", 0, fault.New(fault.AttemptToCreateExist, "file.edit",
@@ -103,36 +102,55 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 	case p.OldString == "":
 		return p.NewString, 1, nil
 	case !base.Exists:
-		return "", 0, fault.New(fault.FileNotFound, "file.edit", path+" does not exist, so there is nothing to replace in it.",
-			"Check the path with list_directory; to create the file use an empty old_string.")
-	case p.OldString == p.NewString:
-		return "", 0, noChange(path, "old_string and new_string are the same")
+		return "", 0, missing(path, "to create the file use an empty old_string")
 	}
-	places := occurrences(base.Text, p.OldString)
 	want := 1
 	if p.ExpectedReplacements != nil {
 		want = *p.ExpectedReplacements
 	}
+	return replacement{p.OldString, p.NewString, want, "old_string", "new_string", "expected_replacements"}.apply(path, base.Text)
+}
+
+// missing returns the error of a replacement in a file that does not exist.
+func missing(path, create string) *fault.Error {
+	return fault.New(fault.FileNotFound, "file.edit", path+" does not exist, so there is nothing to replace in it.",
+		"Check the path with list_directory; "+create+".")
+}
+
+// replacement is the replacement of a text in a number of places.
+type replacement struct {
+	from, to                    string
+	count                       int    // of places; or anyCount
+	fromName, toName, countName string // names of the arguments, for messages; the last is "" if there is no such argument
+}
+
+// apply returns the new text and the number of places, or the error of the match. It is called only after the prior read
+// is verified, so its errors may show content.
+func (r replacement) apply(path, base string) (text string, count int, err *fault.Error) {
+	if r.from == r.to {
+		return "", 0, r.noChange(path, "are the same")
+	}
+	places := occurrences(base, r.from)
 	switch {
 	case len(places) == 0:
-		return "", 0, noOccurrence(path, base.Text, p.OldString)
-	case want != anyCount && len(places) != want:
-		return "", 0, wrongCount(path, base.Text, want, places)
+		return "", 0, r.noOccurrence(path, base)
+	case r.count != anyCount && len(places) != r.count:
+		return "", 0, r.wrongCount(path, base, places)
 	}
 	var b strings.Builder
 	at := 0
 	for _, pl := range places {
-		b.WriteString(base.Text[at:pl[0]])
-		matched := base.Text[pl[0]:pl[1]]
+		b.WriteString(base[at:pl[0]])
+		matched := base[pl[0]:pl[1]]
 		if textfile.NewlineOf(matched) == textfile.NewlineNone {
-			matched = base.Text
+			matched = base
 		}
-		b.WriteString(textfile.Restyle(p.NewString, matched))
+		b.WriteString(textfile.Restyle(r.to, matched))
 		at = pl[1]
 	}
-	b.WriteString(base.Text[at:])
-	if b.String() == base.Text {
-		return "", 0, noChange(path, "old_string and new_string differ in their line endings only, and the file keeps its own")
+	b.WriteString(base[at:])
+	if b.String() == base {
+		return "", 0, r.noChange(path, "differ in their line endings only, and the file keeps its own")
 	}
 	return b.String(), len(places), nil
 }
@@ -190,28 +208,32 @@ func linesText(text string, places [][2]int) string {
 	return b.String()
 }
 
-func noChange(path, why string) *fault.Error {
-	return fault.New(fault.EditNoChange, "file.edit", "The edit would leave "+path+" unchanged: "+why+".",
-		"If the file already has the change, continue; otherwise pass another new_string.")
+func (r replacement) noChange(path, why string) *fault.Error {
+	return fault.New(fault.EditNoChange, "file.edit",
+		fmt.Sprintf("The edit would leave %s unchanged: %s and %s %s.", path, r.fromName, r.toName, why),
+		"If the file already has the change, continue; otherwise pass another "+r.toName+".")
 }
 
-func wrongCount(path, text string, want int, places [][2]int) *fault.Error {
-	remedy := "Add the lines around the text to old_string until it is unique"
-	if len(places) < want {
-		remedy = "Correct old_string so that it also matches the other places"
+func (r replacement) wrongCount(path, text string, places [][2]int) *fault.Error {
+	remedy := "Add the lines around the text to " + r.fromName + " until it is unique"
+	if len(places) < r.count {
+		remedy = "Correct " + r.fromName + " so that it also matches the other places"
+	}
+	if r.countName != "" {
+		remedy += fmt.Sprintf(", or set %s to %d if these are what should change", r.countName, len(places))
 	}
 	return fault.New(fault.EditOccurrenceMismatch, "file.edit",
-		fmt.Sprintf("Expected %d occurrence(s) of old_string in %s but found %d, at %s.", want, path, len(places), linesText(text, places)),
-		fmt.Sprintf("%s, or set expected_replacements to %d if these are what should change.", remedy, len(places)))
+		fmt.Sprintf("Expected %d occurrence(s) of %s in %s but found %d, at %s.", r.count, r.fromName, path, len(places), linesText(text, places)),
+		remedy+".")
 }
 
-// noOccurrence returns the error for a missing old, with the place that nearly matches.
-func noOccurrence(path, text, old string) *fault.Error {
-	remedy := "Copy old_string from the content as read, white space included."
-	if line, found, want, ok := nearest(text, old); ok {
-		remedy = fmt.Sprintf("Nearest is line %d, which reads %q where old_string has %q. %s", line, found, want, remedy)
+// noOccurrence returns the error for a missing text, with the place that nearly matches.
+func (r replacement) noOccurrence(path, text string) *fault.Error {
+	remedy := "Copy " + r.fromName + " from the content as read, white space included."
+	if line, found, want, ok := nearest(text, r.from); ok {
+		remedy = fmt.Sprintf("Nearest is line %d, which reads %q where %s has %q. %s", line, found, r.fromName, want, remedy)
 	}
-	return fault.New(fault.EditNoOccurrenceFound, "file.edit", "old_string does not occur in "+path+".", remedy)
+	return fault.New(fault.EditNoOccurrenceFound, "file.edit", r.fromName+" does not occur in "+path+".", remedy)
 }
 
 // nearest finds the place in text where most lines of old match, ignoring outer white space, and returns the first line

@@ -6,7 +6,7 @@ import "sync"
 var factories = sync.OnceValues(func() ([]*Factory, error) {
 	var made []*Factory
 	for _, make := range []func() (*Factory, error){
-		newReadFile, newReadManyFiles, newListDirectory, newSafePatch, newWriteFile, newEdit, newApplyPatch,
+		newReadFile, newReadManyFiles, newListDirectory, newSafePatch, newWriteFile, newEdit, newApplyPatch, newTextEditor,
 	} {
 		f, err := make()
 		if err != nil {

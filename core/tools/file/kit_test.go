@@ -3,6 +3,7 @@ package file_test
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,24 @@ func TestToolsKeepTheContract(t *testing.T) {
 			[]args{{"input": envelope(two("unread.txt"))}, {"input": envelope(added("new/b.txt"), two("dir"))}, {"input": envelope(two("a.txt")), "bases": args{"a.txt": wrong}}},
 			[]args{{}, {"input": "prose"}, {"input": envelope(two("../a"))}, {"input": envelope(two("a.txt")), "bases": args{"b.txt": wrong}}},
 		},
+		file.TextEditor: {
+			[]args{
+				mutators[4].change("a.txt"), mutators[4].create("new/b.txt"), {"command": "insert", "path": "a.txt", "insert_line": 1, "insert_text": "x"},
+				{"command": "insert", "path": "a.txt", "insert_line": "0", "new_str": "x", "old_str": "", "view_range": []int{}},
+				{"command": "view", "path": "a.txt"}, {"command": "view", "path": "dir"}, {"command": "view", "path": "a.txt", "view_range": []int{2, -1}},
+			},
+			[]args{
+				{"command": "str_replace", "path": "a.txt", "old_str": "absent"}, {"command": "str_replace", "path": "unread.txt", "old_str": "two"},
+				{"command": "create", "path": "a.txt", "file_text": ""}, {"command": "insert", "path": "a.txt", "insert_line": 9, "insert_text": "x"},
+				{"command": "view", "path": "absent"}, {"command": "view", "path": "dir", "view_range": []int{1, 2}}, {"command": "view", "path": "a.txt", "view_range": []int{9, 9}},
+			},
+			[]args{
+				{}, {"command": "undo_edit", "path": "a.txt"}, {"command": "view", "path": ""}, {"command": "view", "path": "../a"}, {"command": "create", "path": "b.txt"},
+				{"command": "view", "path": "a.txt", "view_range": []int{0, 1}}, {"command": "view", "path": "a.txt", "view_range": []int{3, 2}},
+				{"command": "view", "path": "a.txt", "old_str": "x"}, {"command": "str_replace", "path": "a.txt", "old_str": ""}, {"command": "str_replace", "path": "a.txt"},
+				{"command": "insert", "path": "a.txt", "insert_line": -1, "insert_text": "x"}, {"command": "insert", "path": "a.txt", "insert_line": 1, "insert_text": ""},
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := func(list []args) (raw []json.RawMessage) {
@@ -75,8 +94,8 @@ func TestToolsKeepTheContract(t *testing.T) {
 	}
 }
 
-// TO-15: the package offers exactly the tools of its factories. Their schemas compile, and only edit and
-// apply_patch are not default tools.
+// TO-15: the package offers exactly the tools of its factories. Their schemas compile, and only edit,
+// apply_patch and str_replace_based_edit_tool are not default tools.
 func TestFactories(t *testing.T) {
 	all, err := file.Factories()
 	require.NoError(t, err)
@@ -84,7 +103,7 @@ func TestFactories(t *testing.T) {
 	for _, f := range all {
 		names = append(names, f.Spec().Name)
 		require.NoError(t, f.Compile())
-		require.Equal(t, f.Spec().Name != file.Edit && f.Spec().Name != file.ApplyPatch, file.InDefaultSet(f.Spec().Name))
+		require.Equal(t, !slices.Contains([]string{file.Edit, file.ApplyPatch, file.TextEditor}, f.Spec().Name), file.InDefaultSet(f.Spec().Name))
 	}
 	require.Equal(t, allTools, names)
 }

@@ -43,6 +43,12 @@ const (
 		`"kind":{"type":"string"},"lines":` + linesSchema + `},"required":["hunk","kind","lines"],"additionalProperties":false}},` +
 		`"kept_files":{"type":"array","minItems":1,"items":{"type":"string"},"description":"copies of concurrent changes by other programs"}},` +
 		`"required":["success","message","latest_file_states"],"additionalProperties":false}]}`
+
+	textEditorOutput = `{"type":"object","oneOf":[` + changeOutput + `,` + listDirectoryOutput + `,` + withheldOutput + `,{"type":"object","properties":{` +
+		`"view":{"type":"string","description":"the lines of a file, each with its number"}},"required":["view"],"additionalProperties":false}]}`
+
+	withheldOutput = `{"type":"object","description":"of a file that is not text","properties":{` + stateProperties + `},` +
+		`"required":["version","sha256","file_path","content","notice"],"additionalProperties":false}`
 )
 
 const (

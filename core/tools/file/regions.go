@@ -15,7 +15,7 @@ const regionsDescription = " For a longer file latest_file_state may have change
 func DescribeRegions(t tools.DeclarativeTool) tools.DeclarativeTool {
 	spec := t.Spec()
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
-		if slices.Contains([]string{SafePatch, WriteFile, Edit, ApplyPatch}, name) {
+		if slices.Contains([]string{SafePatch, WriteFile, Edit, ApplyPatch, TextEditor}, name) {
 			return tools.Describe(t, spec.Description+regionsDescription)
 		}
 	}

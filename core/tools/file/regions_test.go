@@ -378,9 +378,9 @@ func TestRegionsAreDescribed(t *testing.T) {
 			case above < 0:
 				require.Empty(t, described)
 			case name == "gemini":
-				require.Equal(t, []string{"apply_patch", "replace", "safe_patch", "write_file"}, described)
+				require.Equal(t, []string{"apply_patch", "replace", "safe_patch", "str_replace_based_edit_tool", "write_file"}, described)
 			default:
-				require.Equal(t, []string{"apply_patch", "edit", "safe_patch", "write_file"}, described)
+				require.Equal(t, []string{"apply_patch", "edit", "safe_patch", "str_replace_based_edit_tool", "write_file"}, described)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ const safePatchDescription = "Changes one file by a unified diff, all hunks or n
 func newSafePatch() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SafePatchParams]{
 		Spec: tools.Spec{
-			Name: SafePatch, GovernedBy: []string{Edit, "replace"}, DisplayName: "SafePatch", Description: safePatchDescription,
+			Name: SafePatch, GovernedBy: []string{ApplyPatch, TextEditor, Edit, "replace"}, DisplayName: "SafePatch", Description: safePatchDescription,
 			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}, OutputSchema: json.RawMessage(changeOutput),
 		},
 		Validate: func(_ Services, p SafePatchParams) error { return nonEmpty("file_path", p.FilePath) },

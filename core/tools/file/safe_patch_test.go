@@ -362,7 +362,7 @@ func TestMutatorsDescribeThemselves(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"replace"}, specOf(t, s, file.Edit).Aliases)
-	require.ElementsMatch(t, []string{"edit", "replace"}, specOf(t, s, file.SafePatch).GovernedBy)
+	require.ElementsMatch(t, []string{"edit", "replace", "apply_patch", "str_replace_based_edit_tool"}, specOf(t, s, file.SafePatch).GovernedBy)
 }
 
 // FS-67: the diff applies to file_path, whatever name its header has.

@@ -1,5 +1,5 @@
 // Package file provides the tools that read, list and change files: read_file, read_many_files, list_directory,
-// write_file, safe_patch, edit and apply_patch. The services of the session do the work; the tools validate parameters and format the
+// write_file, safe_patch, edit, apply_patch and str_replace_based_edit_tool. The services of the session do the work; the tools validate parameters and format the
 // results.
 package file
 
@@ -102,11 +102,8 @@ const (
 	WriteFile     = "write_file"
 	Edit          = "edit"
 	ApplyPatch    = "apply_patch"
+	TextEditor    = "str_replace_based_edit_tool"
 )
-
-// EditDialects returns the names of the tools that change parts of files, of which a setting selects some. The first is
-// the default.
-func EditDialects() []string { return []string{SafePatch, ApplyPatch} }
 
 // Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
@@ -116,7 +113,7 @@ type Factory = tools.Factory[Services]
 func Factories() ([]*Factory, error) { return factories() }
 
 // InDefaultSet reports whether a tool is registered if coreTools is absent.
-func InDefaultSet(name string) bool { return name != Edit && name != ApplyPatch }
+func InDefaultSet(name string) bool { return name != Edit && name != ApplyPatch && name != TextEditor }
 
 // resultBytes returns the maximum size of the text of one result.
 func (s Services) resultBytes() int {

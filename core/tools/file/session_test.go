@@ -26,7 +26,7 @@ import (
 type args = map[string]any
 
 // allTools are the names of the tools of the package.
-var allTools = []string{file.ReadFile, file.ReadManyFiles, file.ListDirectory, file.SafePatch, file.WriteFile, file.Edit, file.ApplyPatch}
+var allTools = []string{file.ReadFile, file.ReadManyFiles, file.ListDirectory, file.SafePatch, file.WriteFile, file.Edit, file.ApplyPatch, file.TextEditor}
 
 // newSession returns a session with every tool of the package.
 func newSession(t testing.TB, change ...func(*config.Parameters)) *configtest.Session {
@@ -219,9 +219,18 @@ var mutators = []mutator{
 		done:   "Patch applied successfully.", createdMessage: "Patch applied successfully.",
 		ing: "patching", infinite: "patch", component: "APPLY_PATCH",
 	},
+	{
+		tool: file.TextEditor,
+		change: func(path string) args {
+			return args{"command": "str_replace", "path": path, "old_str": "two", "new_str": "TWO"}
+		},
+		create: func(path string) args { return args{"command": "create", "path": path, "file_text": "made\n"} },
+		done:   "Replaced 1 occurrence(s) successfully.", createdMessage: "File created successfully.",
+		ing: "editing", infinite: "edit", component: "TEXT_EDITOR",
+	},
 }
 
-// eachMutator runs a test for each of the three tools.
+// eachMutator runs a test for each of the tools.
 func eachMutator(t *testing.T, run func(t *testing.T, m mutator)) {
 	for _, m := range mutators {
 		t.Run(m.tool, func(t *testing.T) { run(t, m) })

@@ -266,7 +266,7 @@ func TestConcurrentChanges(t *testing.T) {
 				continue
 			}
 			// An edit or a patch without a hash, planned after the winner finds its text replaced.
-			if code := r.Result.Error.Code; m.tool == file.Edit && code == fault.EditNoOccurrenceFound || m.tool == file.ApplyPatch && code == fault.InvalidDiff {
+			if code := r.Result.Error.Code; (m.tool == file.Edit || m.tool == file.TextEditor) && code == fault.EditNoOccurrenceFound || m.tool == file.ApplyPatch && code == fault.InvalidDiff {
 				continue
 			}
 			refuse(t, r, fault.FileChangedSinceRead, fault.Changed)

@@ -25,7 +25,10 @@ import (
 func subjectOf(s tools.Spec) hookrun.Subject {
 	names := slices.Concat([]string{s.Name}, s.Aliases, s.GovernedBy)
 	if known, ok := policy.WellKnown(s.Name); ok {
-		names = slices.Concat(names, []string{known.Tool}, known.Aliases, known.GovernedBy)
+		names = slices.Concat(names, []string{known.Tool}, known.Aliases)
+		if s.Kind == "" || s.Mutates() || !known.Mutates { // names about changes do not govern a call that makes none
+			names = append(names, known.GovernedBy...)
+		}
 	}
 	if s.Origin.Server != "" {
 		names = append(names, "mcp_"+s.Origin.Server+"_"+s.ServerTool(), "mcp__"+s.Origin.Server+"__"+s.ServerTool())
