@@ -14,7 +14,7 @@ import (
 // ED-03, ED-04: no declaration and no line of the system prompt names an edit tool that is not registered.
 func TestTextsNameRegisteredEditTools(t *testing.T) {
 	t.Parallel()
-	for _, dialects := range [][]string{nil, {file.SafePatch}, {file.ApplyPatch}, {file.SafePatch, file.ApplyPatch}} {
+	for _, dialects := range [][]string{nil, {file.SafePatch}, {file.ApplyPatch}, {file.TextEditor}, {file.AutoDialect}, {file.SafePatch, file.ApplyPatch}} {
 		s := configtest.New(t, func(p *config.Parameters) { p.Tools.EditDialect = dialects })
 		registry, err := s.ToolRegistry()
 		require.NoError(t, err)

@@ -186,10 +186,9 @@ func (s *served) instructions() string {
 			"A change based on another state than the one on disk is refused, and nothing is written: " +
 			"the error names the next step, and has the current content in latest_file_state if it may be shown. " +
 			"Continue from that state; never rewrite a file from memory. "
-	} else if s.offers(file.ReadFile) {
-		text += "Read all of a file before you change it. " +
-			"A change of a file that has changed on disk since is refused, and nothing is written: " +
-			"the error names the next step, and has the current content in latest_file_state if it may be shown. "
+	}
+	if s.offers(file.TextEditor) {
+		text += file.TextEditor + " relies on the content that you received last, by its command view or another read. "
 	}
 	text += "If a call requires approval, the user is asked through you. If that is not possible, the error states what would allow the call; only the user can decide that. " +
 		"Do not try to do the same in another way. " +
