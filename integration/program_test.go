@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(memtemp.Of(m), map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
+	testscript.Main(memtemp.Of(m), map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf, "unenforced": unenforced})
 }
 
 // brief are variables for short-lived programs. Otherwise the race detector pauses

@@ -73,23 +73,24 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
+	writable := rules.Writable
+	if rules, err = e.caches(c, cmd, rules); err != nil { // creates directories, before new names count as the command's
+		return err
+	}
 	session, tree := e.s.spaces.get(c, rules.Temp)
 	if tree != nil && !e.read {
 		e.tree = tree
-		rules.Protected = withTargets(tree.Begin(rules.Writable, c.Protected), rules.Writable)
+		rules.Protected = withTargets(tree.Begin(writable, c.Protected), writable)
 		rules.Masked = append(rules.Masked, tree.Sockets(!c.NoTCP)...)
 	}
 	rules.Pinned = c.pinned(rules)
-	rules, err = e.caches(c, cmd, rules)
-	if err == nil {
-		if err = session.Start(cmd, rules); err != nil {
-			err = refused("namespaces", err)
+	if err := session.Start(cmd, rules); err != nil {
+		if e.tree != nil {
+			e.tree.Cancel()
 		}
+		return refused("namespaces", err)
 	}
-	if err != nil && e.tree != nil {
-		e.tree.Cancel()
-	}
-	return err
+	return nil
 }
 
 func (*enclosed) visible(pids []int) []int {
