@@ -210,7 +210,7 @@ func (c *Config) afterServer(s *session, sh *shared) scheduler.After {
 		removed, err := sh.names.Remove()
 		c.logRemoved(removed, err)
 		if len(removed) > 0 {
-			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Removed Protected Paths (which confined programs may not create): " + listed(removed)})
+			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Removed Protected Paths (which confined programs may not create; fettle recover tells where they are kept): " + listed(removed)})
 		}
 		if !d.Spec.Mutates() {
 			return r, nil

@@ -21,7 +21,7 @@ const (
 func (t *tool) result(out process.Output) tools.Result {
 	r := t.outcome(out)
 	if len(out.Removed) > 0 {
-		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemoved Protected Paths (which confined programs may not create): " + strings.Join(out.Removed, ", ")})
+		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemoved Protected Paths (which confined programs may not create; fettle recover tells where they are kept): " + strings.Join(out.Removed, ", ")})
 	}
 	return r
 }

@@ -275,7 +275,7 @@ func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
 		return
 	}
 	if len(out.Removed) > 0 {
-		ran.warn("It is confined, so protected paths that it created were moved away: %s", oneLine(strings.Join(out.Removed, ", ")))
+		ran.warn("It is confined, so protected paths that it created were moved away, and fettle recover tells where they are kept: %s", oneLine(strings.Join(out.Removed, ", ")))
 	}
 	ran.understand(in.Event, out)
 }

@@ -87,6 +87,7 @@ func (s *Service) launch(ctx context.Context, c Command) (*background, error) {
 	if err := s.admit(); err != nil {
 		return nil, err
 	}
+	c.background = true
 	b := &background{
 		command: c, stop: make(chan struct{}), ended: make(chan struct{}),
 		writing: make(chan struct{}, 1), patience: writeWait, news: make(chan struct{}),

@@ -95,7 +95,11 @@ func (s *Service) startShell(ctx context.Context, c Command, stdin *os.File, sin
 	if c.Confine == ConfineRead {
 		cmd.Env = append(cmd.Env, readOnly...)
 	}
-	child := s.newChild(cmd, cookie, s.starter(ctx, c.Confine))
+	by := s.starter(ctx, c.Confine)
+	if c.background {
+		by = lasting(by)
+	}
+	child := s.newChild(cmd, cookie, by)
 	if c.PTY {
 		return child, startError(child.startAtTerminal(c, sink))
 	}

@@ -34,6 +34,8 @@ type Command struct {
 	// KeepBytes is the number of bytes kept of a long output, a fifth of them from the beginning.
 	// 0, or more than Options.HeadBytes and TailBytes together: those limits apply.
 	KeepBytes int
+
+	background bool // it is a background process
 }
 
 // Ending is the cause that ended a command; "" means that it ended by itself.

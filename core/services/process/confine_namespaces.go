@@ -61,6 +61,7 @@ type enclosed struct {
 	ctx  context.Context // of the start
 	read bool            // the command may write only in the temporary directory
 	tree *sandbox.Tree   // nil if the command is not observed
+	last bool            // it is a background process or a server
 }
 
 // begin starts the command. If a step fails, nothing is started.
@@ -82,10 +83,14 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 		e.tree = tree
 		rules.Protected = withTargets(tree.Begin(writable, c.Protected), writable)
 		rules.Masked = append(rules.Masked, tree.Sockets(!c.NoTCP)...)
+		if e.last {
+			tree.Lasting(1)
+		}
 	}
 	rules.Pinned = c.pinned(rules)
 	if err := session.Start(cmd, rules); err != nil {
 		if e.tree != nil {
+			e.passed()
 			e.tree.Cancel()
 		}
 		return refused("namespaces", err)
@@ -105,7 +110,23 @@ func (e *enclosed) removed() ([]string, error) {
 	if e.tree == nil {
 		return nil, nil
 	}
+	e.passed()
 	return e.tree.End()
+}
+
+// passed ends what began with Lasting.
+func (e *enclosed) passed() {
+	if e.last {
+		e.tree.Lasting(-1)
+	}
+}
+
+// lasting returns the starter of a process that lasts.
+func lasting(by starter) starter {
+	if e, ok := by.(*enclosed); ok {
+		e.last = true
+	}
+	return by
 }
 
 // rules returns the rules for a command, without caches.

@@ -178,3 +178,21 @@ func TestConfinedTerminal(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "SIGTERM", info.Signal)
 }
+
+// SB-03: a name that a background process creates vanishes without a further command, and the next
+// result reports it.
+func TestProtectedFromBackground(t *testing.T) {
+	s, ws, _ := inNamespaces(t, func(c *process.Confinement) {
+		c.IsProtected = func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".env") }
+	})
+	created := filepath.Join(ws, ".envrc")
+	_, err := s.Start(t.Context(), process.Command{Line: "touch .envrc ready; read -r line", Dir: ws, Confine: process.ConfineWrite})
+	require.NoError(t, err)
+	gone := func(path string) func() bool {
+		return func() bool { _, err := os.Lstat(path); return os.IsNotExist(err) }
+	}
+	require.Eventually(t, func() bool { return !gone(filepath.Join(ws, "ready"))() && gone(created)() }, time.Minute, time.Millisecond)
+	r, err := s.Run(t.Context(), process.Command{Line: "true", Dir: ws, Confine: process.ConfineWrite})
+	require.NoError(t, err)
+	require.Equal(t, []string{created}, r.Removed)
+}

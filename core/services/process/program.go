@@ -172,7 +172,7 @@ func (s *Service) StartConfined(ctx context.Context, cmd *exec.Cmd) (ended func(
 		return nil, err
 	}
 	cmd.Env = append(withoutKeys(cmd.Env, s.o.IsKey), s.o.Marker+"=1", s.o.Marker+"_COMMAND_ID="+s.newCookie())
-	if err := by.begin(cmd); err != nil {
+	if err := lasting(by).begin(cmd); err != nil {
 		return nil, err
 	}
 	return by.removed, nil

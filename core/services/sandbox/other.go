@@ -55,6 +55,9 @@ func (*Tree) Pause() (adopt func()) { return func() {} }
 // Expect does nothing.
 func (*Tree) Expect([]string) (done func()) { return func() {} }
 
+// Lasting does nothing.
+func (*Tree) Lasting(int) {}
+
 // Remove does nothing.
 func (*Tree) Remove() ([]string, error) { return nil, nil }
 

@@ -32,10 +32,13 @@ type Tree struct {
 	watches  *watches // nil before the first Begin and after Close
 	all      bool     // watched directories may have changed without an event
 	known    map[string]identity
-	also     []string // protected paths that isProtected does not report
-	active   int      // commands between Begin and End
-	shared   bool     // confined processes may have run since the last scan
-	keeping  bool     // the scan keeps new names
+	also     []string    // protected paths that isProtected does not report
+	active   int         // commands between Begin and End
+	lasting  int         // those of them that last
+	paused   int         // unconfined commands between Pause and adopt
+	timer    *time.Timer // of the next Watch; nil: none
+	shared   bool        // confined processes may have run since the last scan
+	keeping  bool        // the scan keeps new names
 	sockets  map[string]*socket
 	expected map[string]int // paths that approved changes are creating, with their number
 	removed  []string       // not reported yet
@@ -103,6 +106,7 @@ func (t *Tree) Begin(dirs []string, also func(existing []string) []string) []str
 	t.settle(!t.shared)
 	t.active++
 	t.shared = true
+	t.wait(period)
 	if also != nil {
 		t.extend(dirs, also(slices.Sorted(maps.Keys(t.known))))
 	}
@@ -161,9 +165,11 @@ func (t *Tree) Pause() (adopt func()) {
 		return func() {} // the next Begin keeps what it finds
 	}
 	t.settle(false)
+	t.paused++
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		t.paused--
 		t.settle(true)
 	}
 }
@@ -221,8 +227,50 @@ func (t *Tree) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.settle(!t.shared)
+	if t.timer != nil && !t.shared {
+		t.timer.Stop()
+		t.timer = nil
+	}
 	t.watches.close()
 	t.watches = nil
+}
+
+// Lasting changes the number of active commands that last, such as servers and background
+// processes. While no other confined process runs, names are moved away every second or, in large
+// directories, less often. A command that runs for a short time may use such names until it ends.
+func (t *Tree) Lasting(change int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lasting += change
+}
+
+// period is the time between the scans while only processes run that last.
+const period = time.Second
+
+// wait starts the timer of the next scan.
+func (t *Tree) wait(d time.Duration) {
+	if t.timer == nil {
+		t.timer = time.AfterFunc(d, t.look)
+	}
+}
+
+// look scans the directories if only processes run that last, or that ended commands have left. It
+// takes at most a twentieth of the time.
+func (t *Tree) look() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer == nil || !t.shared {
+		t.timer = nil
+		return
+	}
+	t.timer = nil
+	begun := time.Now()
+	if t.active == t.lasting && t.paused == 0 {
+		t.settle(false)
+	}
+	if t.shared {
+		t.wait(max(period, 20*time.Since(begun)))
+	}
 }
 
 // settle scans all directories, and keeps or moves away new names. A process that ends during the

@@ -284,3 +284,40 @@ func TestTreeSockets(t *testing.T) {
 	require.ElementsMatch(t, []string{before, filepath.Join(ws, "relative")}, tree.Sockets(false))
 	require.ElementsMatch(t, []string{before, filepath.Join(ws, "relative"), own}, tree.Sockets(true))
 }
+
+// SB-03: while only processes run that last, names are moved away without a further command. A
+// command that does not last keeps its names until it ends.
+func TestTreeLasting(t *testing.T) {
+	alive := false
+	tree, _ := newTree(t, &alive)
+	ws := t.TempDir()
+	git := filepath.Join(ws, ".git")
+	exists := func() bool { _, err := os.Lstat(git); return err == nil }
+	tree.Begin([]string{ws}, nil)
+	tree.Lasting(1)
+	require.NoError(t, os.Mkdir(git, 0o755))
+	require.Eventually(t, func() bool { return !exists() }, time.Minute, time.Millisecond)
+	tree.Begin([]string{ws}, nil)
+	require.NoError(t, os.Mkdir(git, 0o755))
+	tree.mu.Lock()
+	tree.timer.Stop()
+	tree.mu.Unlock()
+	tree.look()
+	require.True(t, exists(), "a command may use it")
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{git}, removed)
+	require.False(t, exists())
+	adopt := tree.Pause()
+	require.NoError(t, os.Mkdir(git, 0o755))
+	tree.look()
+	require.True(t, exists(), "it belongs to an unconfined command")
+	adopt()
+	tree.look()
+	require.True(t, exists())
+	tree.Lasting(-1)
+	_, err = tree.End()
+	require.NoError(t, err)
+	tree.Close()
+	require.Nil(t, tree.timer)
+}
