@@ -317,8 +317,8 @@ func (t *Tree) scan(root string) {
 }
 
 // visit returns the current content of a directory, given the earlier one, and adds the protected
-// paths and the sockets in it to found and sockets. It returns nil if it is no directory. replaced states that another directory
-// may have got its path.
+// paths and the sockets in it to found and sockets. It returns nil if it is no directory. replaced
+// states that another directory may have got its path.
 func (t *Tree) visit(path string, d *directory, replaced bool, found, sockets map[string]identity) *directory {
 	before := d
 	if d == nil || d.watch <= 0 || d.dirty || t.all || replaced {
