@@ -124,7 +124,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 		fx := newFixture(t, oldText)
 		c := New(Options{Hook: at(StepExchanged, func() error {
 			for _, name := range fx.names() {
-				if tempPattern.MatchString(name) {
+				if tempPattern().MatchString(name) {
 					require.NoError(t, os.Remove(fx.path+"/"+name))
 				}
 			}
@@ -147,7 +147,7 @@ type stubborn struct {
 }
 
 func (s stubborn) remove(dir *os.File, name string) error {
-	if name == s.name || s.name == "part" && partPattern.MatchString(name) {
+	if name == s.name || s.name == "part" && partPattern().MatchString(name) {
 		return &os.PathError{Op: "remove", Path: name, Err: unix.EIO}
 	}
 	return s.system.remove(dir, name)
