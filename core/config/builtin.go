@@ -30,11 +30,7 @@ import (
 // under the names of the layout.
 func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
-	_, _, _, apply := c.params().Calls.hooks()
-	files, err := bind(c, file.Factories, file.Services{
-		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
-		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state, Retries: s.state,
-	}, c.params().Tools.inDefaultSet)
+	files, err := bind(c, file.Factories, c.fileServices(sh, s), c.params().Tools.inDefaultSet)
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range files {
 			files[i] = file.DescribeRegions(t)
@@ -62,6 +58,36 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	bound.add(bind(c, catalog.Factories, catalog.Services{Catalog: s.catalog, WhenShown: s.state.WhenShown}, always))
 	bound.tools = append(bound.tools, c.resourceTools(sh)...)
 	return bound.tools, bound.err
+}
+
+// fileServices returns the services of the tools that read and change files.
+func (c *Config) fileServices(sh *shared, s *session) file.Services {
+	_, _, _, apply := c.params().Calls.hooks()
+	return file.Services{
+		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
+		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state, Retries: s.state,
+	}
+}
+
+// toolsOf are the tools of a session for its scheduler.
+type toolsOf struct {
+	*tools.Registry
+	files file.Services
+}
+
+// Unregistered returns a file tool that is not registered, so that the scheduler
+// can explain calls of it; nil for other tools.
+func (t toolsOf) Unregistered(name string) tools.DeclarativeTool {
+	all, err := file.Factories()
+	if err != nil {
+		return nil // a mistake in fettle, which Initialize reports
+	}
+	for _, f := range all {
+		if f.Spec().Name == name {
+			return f.BindShared(&t.files)
+		}
+	}
+	return nil
 }
 
 // builtIns collects tools until one family of them fails.

@@ -126,7 +126,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	}
 	s.hooks = c.hooksOf(sh, s)
 	o := scheduler.Options{
-		Tools:    s.registry,
+		Tools:    toolsOf{s.registry, c.fileServices(sh, s)},
 		Policy:   sh.rules,
 		Bus:      c.bus,
 		Mode:     c.ApprovalMode,

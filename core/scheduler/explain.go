@@ -96,6 +96,7 @@ func (c *call) identify() error {
 			return err
 		}
 		c.subject = c.unregistered(c.request.Args)
+		c.buildUnregistered()
 		return nil
 	}
 	c.tool, c.spec = tool, tool.Spec()
@@ -105,6 +106,24 @@ func (c *call) identify() error {
 	}
 	c.subject = c.newSubject()
 	return nil
+}
+
+// buildUnregistered builds the call of a tool that is not registered, if the session can, so that policy decides about
+// its files. Without it, or for arguments that the tool would reject, the call is decided on unchanged.
+func (c *call) buildUnregistered() {
+	known, ok := c.o.Tools.(interface {
+		Unregistered(name string) tools.DeclarativeTool // nil: unknown
+	})
+	if !ok {
+		return
+	}
+	tool := known.Unregistered(c.subject.Tool)
+	if tool == nil {
+		return
+	}
+	if inv, err := tool.Build(c.request.Args); err == nil {
+		c.inv, c.subject.Params = inv, inv.Params()
+	}
 }
 
 // unregistered returns the subject of a call to a tool that is not registered.
