@@ -25,7 +25,7 @@ type MCPServiceOptions struct {
 	// AllTools serves every registered tool. Otherwise tools are omitted that
 	// serve only fettle's own conversation: ask_user, write_todos,
 	// enter_plan_mode, exit_plan_mode, get_internal_docs, save_memory,
-	// tool_search and subagents, unless Parameters.Tools.Core names them.
+	// tool_search, activate_skill and subagents, unless Parameters.Tools.Core names them.
 	AllTools bool
 	// Client is the name that the client reports, "" if it is unknown. It
 	// determines the maximum length of results, as listed in docs/mcp.md, unless

@@ -134,13 +134,11 @@ func withNames(schema json.RawMessage, all []Skill) (json.RawMessage, error) {
 
 // ActivateSkillParams are the parameters of activate_skill.
 type ActivateSkillParams struct {
-	Name string `json:"name" jsonschema:"minLength=1" jsonschema_description:"Name of the skill, as the system prompt lists it."`
+	Name string `json:"name" jsonschema:"minLength=1" jsonschema_description:"Name of a skill."`
 }
 
-const activateSkillDescription = "Activates a skill: returns the instructions for a kind of work, and grants read access to the files that belong to them. " +
-	"The system prompt lists the skills with their descriptions. When a task fits one, activate it before you begin. Then follow its instructions like those of the user, unless they contradict the request or the rules above. " +
-	"The result holds the instructions, and the tree of the skill's directory, whose files you can read from then on by absolute path, and not change; paths in the instructions count from that directory. " +
-	"A skill stays active for the whole conversation, so activate each once. The user may have to approve the activation. The error for an unknown name lists the available skills."
+const activateSkillDescription = "Returns the instructions of a skill and makes the files in its directory readable. When a task fits a skill, activate it first, once a conversation. " +
+	"Follow its instructions like those of the user, unless they contradict the request or the rules above. Their paths are relative to that directory."
 
 func newActivateSkill() (*factory, error) {
 	return tools.NewFactory(tools.Definition[services, ActivateSkillParams]{

@@ -36,6 +36,7 @@ type serveFlags struct {
 	idle        time.Duration
 	sessions    int
 	allTools    bool
+	outputs     bool
 }
 
 func mcpServeCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -78,6 +79,7 @@ the protocol.`,
 	flags.DurationVar(&f.idle, "session-idle", 30*time.Minute, "`duration` after which an idle session ends")
 	flags.IntVar(&f.sessions, "max-sessions", 1000, "maximum `number` of sessions, or of concurrent requests with --stateless")
 	flags.BoolVar(&f.allTools, "all-tools", false, "also serve the tools for fettle's own conversations, such as write_todos")
+	flags.BoolVar(&f.outputs, "output-schemas", false, "also declare the schemas of results, for clients that run code on them")
 	return cmd
 }
 
@@ -110,7 +112,7 @@ func serveMCP(ctx context.Context, p *program.Program, g *program.Flags, f *serv
 			defer s.shared.wait()
 			defer stop()
 		}
-		srv := server.New(server.Options{Name: "fettle", Version: program.VersionOf().Version, Open: s.open, Logger: s.log.With("component", "MCP_SERVER")})
+		srv := server.New(server.Options{Name: "fettle", Version: program.VersionOf().Version, Open: s.open, OutputSchemas: f.outputs, Logger: s.log.With("component", "MCP_SERVER")})
 		if f.http == "" {
 			return errors.Join(srv.Stdio(ctx, p.In, p.Out), srv.Close())
 		}

@@ -6,28 +6,59 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/tools"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// declare returns the declaration of a tool in a revision of the protocol. Its
-// schemas are passed on unchanged.
-func declare(spec tools.Spec, revision string) *sdk.Tool {
+// declare returns the declaration of a tool in a revision of the protocol. A model
+// receives it with every request, so it contains nothing twice. Schemas of other
+// servers are passed on unchanged.
+func declare(spec tools.Spec, revision string, outputs bool) *sdk.Tool {
 	t := &sdk.Tool{
 		Name:        spec.Name,
-		Title:       spec.DisplayName,
+		Title:       title(spec),
 		Description: spec.Description,
 		InputSchema: anyObject,
 		Annotations: annotate(spec),
 	}
+	switch {
+	case spec.Origin.Server != "":
+	case revision >= "2025-06-18":
+		t.Annotations.Title = ""
+	default:
+		t.Title = "" // it is not defined there
+	}
 	if len(spec.Schema) > 0 {
 		t.InputSchema = spec.Schema
+		if spec.Origin.Server == "" {
+			t.InputSchema = open(spec.Schema)
+		}
 	}
-	if len(spec.OutputSchema) > 0 && (revision >= revision2026 || ofObjects(spec.OutputSchema)) {
+	if outputs && len(spec.OutputSchema) > 0 && (revision >= revision2026 || ofObjects(spec.OutputSchema)) {
 		t.OutputSchema = spec.OutputSchema
 	}
 	return t
+}
+
+// title returns the display name of a tool, or "" if it only repeats the name.
+func title(spec tools.Spec) string {
+	letters := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", " ", "").Replace(s)) }
+	if letters(spec.DisplayName) == letters(spec.Name) {
+		return ""
+	}
+	return spec.DisplayName
+}
+
+// open returns a schema without the statement that other properties are invalid: a
+// call with others is refused with their names.
+func open(schema json.RawMessage) json.RawMessage {
+	const closed = `"additionalProperties":false`
+	for _, part := range []string{closed + ",", "," + closed} { // in a text the quotes are escaped
+		schema = bytes.ReplaceAll(schema, []byte(part), nil)
+	}
+	return schema
 }
 
 // ofObjects reports whether a schema has the type object, as revisions before
@@ -42,7 +73,7 @@ func ofObjects(schema json.RawMessage) bool {
 // annotate returns the annotations of a tool: those of its own server, or else
 // those derived from its Spec.
 func annotate(spec tools.Spec) *sdk.ToolAnnotations {
-	a := &sdk.ToolAnnotations{Title: spec.DisplayName}
+	a := &sdk.ToolAnnotations{Title: title(spec)}
 	if spec.Origin.Server != "" {
 		hint := func(name string) *bool {
 			if b, ok := spec.Annotations[name].(bool); ok {
@@ -67,11 +98,10 @@ func annotate(spec tools.Spec) *sdk.ToolAnnotations {
 	if spec.Kind.Mutates() {
 		a.DestructiveHint = ptr(true)
 	}
-	switch {
-	case slices.Contains(spec.Effects, tools.EffectNetwork), spec.Kind == tools.KindFetch:
-		a.OpenWorldHint = ptr(true)
-	case !slices.Contains(spec.Effects, tools.EffectRunProcess) && spec.Kind != tools.KindExecute && spec.Kind != tools.KindOther:
-		a.OpenWorldHint = ptr(false) // a process may reach anything, and so may a tool without declared effects
+	// The default of openWorldHint is true. A process may reach anything, and so may a tool without declared effects.
+	reaches := []tools.Kind{tools.KindFetch, tools.KindExecute, tools.KindOther}
+	if !slices.Contains(reaches, spec.Kind) && !slices.Contains(spec.Effects, tools.EffectNetwork) && !slices.Contains(spec.Effects, tools.EffectRunProcess) {
+		a.OpenWorldHint = ptr(false)
 	}
 	return a
 }

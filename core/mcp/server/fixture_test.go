@@ -66,7 +66,7 @@ func newShop() *shop {
 }
 
 func options(s *shop) server.Options {
-	return server.Options{Name: "shop", Version: "1", Open: s.open, Linger: time.Minute}
+	return server.Options{Name: "shop", Version: "1", Open: s.open, OutputSchemas: true, Linger: time.Minute}
 }
 
 const objectSchema = `{"type":"object"}`
@@ -89,7 +89,7 @@ func (s *shop) tools() []tools.DeclarativeTool {
 			s.Schema, s.DisplayName, s.Aliases = json.RawMessage(wideSchema), "Echo", []string{"echoes"}
 		}),
 		spec("remove", tools.KindDelete, func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectWriteFiles} }),
-		spec("fetch", tools.KindFetch, func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectNetwork} }),
+		spec("fetch", tools.KindFetch, func(s *tools.Spec) { s.DisplayName, s.Effects = "Find Pages", []tools.Effect{tools.EffectNetwork} }),
 		spec("foreign", tools.KindOther, func(s *tools.Spec) {
 			s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "other"}
 			s.Annotations = map[string]any{"title": "Theirs", "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false}

@@ -53,7 +53,7 @@ func (s *session) listTools(_ context.Context, svc *mcp.Service, r *sdk.ListTool
 	declared := svc.Tools()
 	all := make([]*sdk.Tool, len(declared))
 	for i, t := range declared {
-		all[i] = declare(t.Spec(), r.ProtocolVersion())
+		all[i] = declare(t.Spec(), r.ProtocolVersion(), s.srv.o.OutputSchemas)
 	}
 	cursor := cursorOf(r.Params, func(p *sdk.ListToolsParams) string { return p.Cursor })
 	part, next, err := page(all, func(t *sdk.Tool) string { return t.Name }, cursor, s.srv.o.PageSize)

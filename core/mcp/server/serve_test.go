@@ -75,18 +75,18 @@ func testTools(t *testing.T, c *client, modern bool) {
 		byName[tool.Name] = tool
 	}
 	echo := byName["echo"]
-	require.Equal(t, "Echo", echo.Title)
+	require.Empty(t, echo.Title+echo.Annotations.Title, "the name contains it")
+	require.Equal(t, "Find Pages", byName["fetch"].Title+byName["fetch"].Annotations.Title, "once")
 	require.Equal(t, "The tool echo.", echo.Description)
 	schema, err := json.Marshal(echo.InputSchema)
 	require.NoError(t, err)
 	require.JSONEq(t, wideSchema, string(schema), "whole")
 	require.True(t, echo.Annotations.ReadOnlyHint)
-	require.Equal(t, "Echo", echo.Annotations.Title)
 	require.False(t, *echo.Annotations.OpenWorldHint)
 	require.Nil(t, echo.Annotations.DestructiveHint)
 	require.False(t, byName["remove"].Annotations.ReadOnlyHint)
 	require.True(t, *byName["remove"].Annotations.DestructiveHint)
-	require.True(t, *byName["fetch"].Annotations.OpenWorldHint)
+	require.Nil(t, byName["fetch"].Annotations.OpenWorldHint, "true is the default")
 	require.False(t, byName["count"].Annotations.ReadOnlyHint, "of kind other nothing is known")
 	require.Equal(t, &sdk.ToolAnnotations{Title: "Theirs", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}, byName["foreign"].Annotations)
 	require.NotNil(t, byName["object"].OutputSchema)

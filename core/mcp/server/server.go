@@ -39,6 +39,11 @@ type Options struct {
 
 	Logger *slog.Logger // for operators; never on stdout; nil: nothing is logged
 
+	// OutputSchemas declares the output schemas of the tools. Models do not need
+	// them, and they more than double the size of the declarations. Results contain
+	// structured content that fits them in any case.
+	OutputSchemas bool
+
 	Calls        int           // concurrent calls of one session, further ones wait; 0: 32
 	RequestBytes int           // of one message of a client; 0: 16 MiB
 	PageSize     int           // entries of one page of a list; 0: 500

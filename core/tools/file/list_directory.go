@@ -16,16 +16,15 @@ import (
 
 // ListDirectoryParams are the parameters of list_directory.
 type ListDirectoryParams struct {
-	DirPath string   `json:"dir_path" jsonschema_description:"The directory to list: absolute, or relative to the target directory."`
-	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to omit."`
+	DirPath string   `json:"dir_path" jsonschema_description:"Absolute or relative."`
+	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Names to omit, with * and ?."`
 }
 
 // maxListed is the maximum number of entries of a listing; the limit of a result may be lower.
 const maxListed = 2000
 
-const listDirectoryDescription = "Lists the entries of a directory, not recursively: directories first, then files with their size in bytes, each sorted by name. " +
-	"Entries that match ignore rules are omitted and counted under ignored, with the rules under ignored_by; an ignored directory is listed if you name it. Of a huge directory the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
-	"It shows no content and no hash, so read a file with read_file before you change it."
+const listDirectoryDescription = "Lists one directory: directories first, then files with their size in bytes. " +
+	"Ignored entries are counted, with their rules, and listed only in an ignored directory that you name."
 
 func newListDirectory() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ListDirectoryParams]{

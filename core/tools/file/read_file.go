@@ -15,17 +15,15 @@ import (
 
 // ReadFileParams are the parameters of read_file.
 type ReadFileParams struct {
-	FilePath string `json:"file_path" jsonschema_description:"The file to read: absolute, or relative to the target directory."`
-	Offset   *int   `json:"offset,omitempty" jsonschema_description:"First line to show, 0-based. Use it with limit to page through a long file."`
-	Limit    *int   `json:"limit,omitempty" jsonschema_description:"Number of lines to show, at least 1."`
+	FilePath string `json:"file_path" jsonschema_description:"Absolute or relative."`
+	Offset   *int   `json:"offset,omitempty" jsonschema_description:"First line, 0-based."`
+	Limit    *int   `json:"limit,omitempty" jsonschema_description:"Number of lines."`
 }
 
-const readFileDescription = "Reads a file. Text is returned as one JSON object with version, sha256, file_path and content. " +
-	"The version increases with every object you receive, so of two objects for one file the higher version is the newer. " +
-	"The sha256 identifies the exact bytes on disk: it is the base of a change of the file, so keep it. " +
-	"It is null until every line of the file has been shown to you; if the result is truncated, continue at next_offset until it appears. " +
-	"For a file that has not changed since you saw all of it the result is status file_unchanged without content; pass offset and limit to see it again. " +
-	"Images, audio, video and PDF are returned as data without a hash and cannot be modified."
+const readFileDescription = "Reads a file. Text comes as JSON: version, sha256, file_path, content. Of two objects for one file the higher version is newer. " +
+	"The sha256 is the base of a change of the file. It is null until you have received every line: continue at next_offset. " +
+	"If you have received the whole file and it is unchanged, status is file_unchanged; pass offset and limit to see it again. " +
+	"Media and PDF come as data and cannot be changed."
 
 func newReadFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadFileParams]{

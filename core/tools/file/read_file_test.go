@@ -354,10 +354,10 @@ func TestReadFileDescribesItself(t *testing.T) {
 func TestDescriptionsTeachTheProtocol(t *testing.T) {
 	s := newSession(t)
 	for tool, mentions := range map[string][]string{
-		file.ReadFile:      {"version", "sha256", "safe_patch", "write_file", "modify", "file_unchanged", "next_offset"},
-		file.ReadManyFiles: {"version", "sha256", "safe_patch", "write_file", "modify"},
+		file.ReadFile:      {"version", "sha256", "base of a change", "file_unchanged", "next_offset"},
+		file.ReadManyFiles: {"as read_file does", "null sha256"},
 		file.SafePatch:     {"highest version", "has a sha256", "read_file first", "10 unchanged lines", "lock", "State Mismatch", "Invalid Diff"},
-		file.WriteFile:     {"to create", "omit base_content_sha256", "to replace", "required", "refused"},
+		file.WriteFile:     {"To create", "omit base_content_sha256", "To replace", "required", "refused"},
 		file.Edit:          {"read_file before", "exactly", "empty old_string", "expected_replacements"},
 	} {
 		for _, m := range mentions {

@@ -20,17 +20,15 @@ import (
 
 // ReadManyFilesParams are the parameters of read_many_files.
 type ReadManyFilesParams struct {
-	Paths   []string `json:"paths" jsonschema:"minItems=1" jsonschema_description:"Files to read, as paths or glob patterns (** crosses directories), absolute or relative to the target directory."`
-	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace directory, of files to exclude from the patterns in paths."`
+	Paths   []string `json:"paths" jsonschema:"minItems=1" jsonschema_description:"Paths or globs (** crosses directories)."`
+	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Globs to omit, relative to the workspace directory."`
 }
 
 // maxResultBytes is the maximum size of the result of one call, in addition to the session's limit.
 const maxResultBytes = 4 << 20
 
-const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the requested order: " +
-	"version, sha256, file_path and content, as in read_file. The version and the sha256 are needed to modify a file; " +
-	"the sha256 is null for a truncated file, so continue with read_file. A file that does not fit into the result has an error instead of content: call read_file for it. A file that cannot be read appears in its place with an error, and the others are still returned. " +
-	"Patterns do not match ignored files, unless a pattern starts with their directory, which adds a notice. An ignored file named by path is read."
+const readManyDescription = "Reads files as read_file does and returns a JSON array in the requested order. A truncated file has a null sha256: continue with read_file. " +
+	"A file that cannot be read or does not fit has an error in its place. Globs match ignored files only if they start with an ignored directory."
 
 func newReadManyFiles() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadManyFilesParams]{

@@ -7,8 +7,7 @@ import (
 )
 
 // regionsDescription is added to the descriptions of tools whose results may be shortened.
-const regionsDescription = " For a longer file latest_file_state may have changed_regions instead of content: " +
-	"lines of the file now, each in place of its base_lines in the version that notice names."
+const regionsDescription = " A longer file has changed_regions instead of content."
 
 // DescribeRegions returns t, one of the tools that change files, with a description that also explains changed_regions;
 // other tools are returned unchanged. It is for sessions with the limit ChangedRegionsAbove of [filestate.Limits].

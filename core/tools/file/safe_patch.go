@@ -14,20 +14,18 @@ import (
 
 // SafePatchParams are the parameters of safe_patch.
 type SafePatchParams struct {
-	FilePath          string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target directory."`
-	UnifiedDiff       string `json:"unified_diff" jsonschema_description:"The change as a unified diff of this one file. Line numbers may be wrong; context and removed lines must be copied exactly."`
-	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{12\\,64}$" jsonschema_description:"The sha256 of the state object that the diff is based on, or at least its first 12 digits; for a file that does not exist yet, that of empty input (e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855)."`
+	FilePath          string `json:"file_path" jsonschema_description:"Absolute or relative."`
+	UnifiedDiff       string `json:"unified_diff" jsonschema_description:"Context and removed lines copied exactly; or a retry token."`
+	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{12\\,64}$" jsonschema_description:"Of the base; 12 digits are enough. Of empty input: e3b0c44298fc."`
 }
 
-const safePatchDescription = "Changes one file by a unified diff, all hunks or none, only if the file still is what the diff is based on. Rules: " +
-	"(1) Work from the state object with the highest version that has a sha256. " +
-	"(2) If you hold none, call read_file first. " +
-	"(3) Keep at least 10 unchanged lines of context around each hunk, as far as the file has them; line numbers are only hints. " +
-	"(4) Pass that sha256 as base_content_sha256. It is a lock: if the file has changed on disk, nothing is written. " +
-	"The result has success, message and latest_file_state, your new base. " +
-	"After a State Mismatch pass its sha256, and as unified_diff the retry token if it has one, else a new diff from latest_file_state. " +
-	"After an Invalid Diff compare context and removed lines with the content, character by character. " +
-	"To create a file, send added lines only, with the sha256 of empty input."
+const safePatchDescription = "Changes one file by a unified diff, all hunks or none. Work from the state object with the highest version that has a sha256; without one call read_file first. " +
+	"Pass that sha256 as base_content_sha256. It is a lock: if the file has changed on disk, nothing is written. " +
+	"Keep at least 10 unchanged lines of context around each hunk, if the file has them; line numbers are only hints. " +
+	"The result's latest_file_state is your new base. " +
+	"After a State Mismatch pass its sha256, and as unified_diff the retry token if it has one, else a new diff. " +
+	"After an Invalid Diff compare its lines with the content. " +
+	"To create a file, send added lines with the sha256 of empty input."
 
 func newSafePatch() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SafePatchParams]{

@@ -13,17 +13,15 @@ import (
 
 // WriteFileParams are the parameters of write_file.
 type WriteFileParams struct {
-	FilePath          string `json:"file_path" jsonschema_description:"The file to write: absolute, or relative to the target directory."`
-	Content           string `json:"content" jsonschema_description:"The whole new content."`
-	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{12\\,64}$" jsonschema_description:"The sha256 of the state to replace, or at least its first 12 digits. Omit it to create a file; it is required to replace one."`
-	LineEndings       string `json:"line_endings,omitempty" jsonschema:"enum=keep,enum=lf,enum=crlf" jsonschema_description:"keep, the default: those of the replaced file; if it mixes them, unchanged lines keep theirs and others get the commoner one. lf, crlf: for all lines, of a new file too."`
+	FilePath          string `json:"file_path" jsonschema_description:"Absolute or relative."`
+	Content           string `json:"content" jsonschema_description:"The whole content."`
+	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{12\\,64}$" jsonschema_description:"Of the base; 12 digits are enough."`
+	LineEndings       string `json:"line_endings,omitempty" jsonschema:"enum=keep,enum=lf,enum=crlf" jsonschema_description:"Default: keep those of the file."`
 }
 
-const writeFileDescription = "Writes a whole file. Three cases: to create a file that does not exist, omit base_content_sha256; missing directories are created too; " +
-	"to replace an existing file, base_content_sha256 is required and must be the sha256 of the newest state object of it; " +
-	"anything else is refused and nothing is written: an existing file without a hash, a hash that is no longer the file's, or a hash for a file that has disappeared. " +
-	"The result has success, message and latest_file_state, whose sha256 is the base of your next change. " +
-	"Encoding, byte order mark and permissions of a replaced file are kept, and line endings unless line_endings says otherwise. To change a part of a file use another tool."
+const writeFileDescription = "Writes a whole file. To create one, with missing directories, omit base_content_sha256. To replace one, the sha256 of its newest state object is required. " +
+	"Anything else is refused: an existing file without a hash, an outdated hash, a hash for a missing file. " +
+	"The result's latest_file_state is your new base. Use another tool to change a part."
 
 func newWriteFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteFileParams]{

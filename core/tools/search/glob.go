@@ -15,9 +15,9 @@ import (
 
 // GlobParams are the parameters of glob.
 type GlobParams struct {
-	Pattern       string `json:"pattern" jsonschema_description:"The glob that the path of a file must match: * ? [a-z] {a,b}, and ** for any number of directories. Relative to dir_path, or absolute. '*.go' matches in dir_path alone, '**/*.go' in all directories below it."`
-	DirPath       string `json:"dir_path,omitempty" jsonschema_description:"The directory to search, absolute or relative to the target directory. Default: every directory of the workspace."`
-	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema_description:"Match case. Default: false."`
+	Pattern       string `json:"pattern" jsonschema_description:"Glob (* ? [a-z] {a,b} **), absolute or relative to dir_path: *.go matches in dir_path alone, **/*.go also below."`
+	DirPath       string `json:"dir_path,omitempty" jsonschema_description:"Default: the workspace."`
+	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema_description:"Match case."`
 }
 
 const (
@@ -27,9 +27,8 @@ const (
 	maxGlobBytes = 256 << 10
 )
 
-const globDescription = "Finds files by name and returns their absolute paths: first those changed within the last 24 hours, newest first, then the others by path. " +
-	"Hidden files are found too; directories are not. Ignored files are omitted, with the ignore rules under ignored_by, unless the pattern or dir_path names them or their directory. " +
-	"It shows no content, so read a file with read_file before you change it. It searches names only: use the search tool for the content of files."
+const globDescription = "Finds files by name. Returns absolute paths: those changed in the last 24 hours first, newest first, then the others by path. " +
+	"Ignored files are found only if pattern or dir_path names them or their directory."
 
 func newGlob() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, GlobParams]{

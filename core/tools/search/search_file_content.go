@@ -18,16 +18,16 @@ import (
 
 // SearchFileContentParams are the parameters of search_file_content.
 type SearchFileContentParams struct {
-	Pattern           string `json:"pattern" jsonschema_description:"The regular expression to match against each line, in RE2 syntax: no look-around, no back-references."`
-	DirPath           string `json:"dir_path,omitempty" jsonschema_description:"The directory or file to search, absolute or relative to the target directory. Default: every directory of the workspace."`
-	IncludePattern    string `json:"include_pattern,omitempty" jsonschema_description:"Search only files that match this glob: by name if it contains no slash, such as '*.{ts,tsx}', else by path below dir_path, such as 'src/**'."`
-	ExcludePattern    string `json:"exclude_pattern,omitempty" jsonschema_description:"Omit files that match this glob, which has the form of include_pattern."`
-	NamesOnly         bool   `json:"names_only,omitempty" jsonschema_description:"Return only the paths of the files with a match. Default: false."`
-	CaseSensitive     bool   `json:"case_sensitive,omitempty" jsonschema_description:"Match case. Default: false."`
-	FixedStrings      bool   `json:"fixed_strings,omitempty" jsonschema_description:"Treat pattern as plain text. Default: false."`
-	Context           *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"Number of lines to show before and after each match. Default: 50 if there is one match, 15 if there are two or three, else 0."`
-	MaxMatchesPerFile int    `json:"max_matches_per_file,omitempty" jsonschema:"minimum=1" jsonschema_description:"Maximum number of matches per file. Default: no separate limit."`
-	TotalMaxMatches   int    `json:"total_max_matches,omitempty" jsonschema:"minimum=1" jsonschema_description:"Maximum number of matches in total. Default: 100."`
+	Pattern           string `json:"pattern" jsonschema_description:"RE2: no look-around or back-references."`
+	DirPath           string `json:"dir_path,omitempty" jsonschema_description:"Directory or file. Default: the workspace."`
+	IncludePattern    string `json:"include_pattern,omitempty" jsonschema_description:"Glob of a name (*.{ts,tsx}) or a path below dir_path (src/**)."`
+	ExcludePattern    string `json:"exclude_pattern,omitempty" jsonschema_description:"Glob of files to omit."`
+	NamesOnly         bool   `json:"names_only,omitempty" jsonschema_description:"Return paths only."`
+	CaseSensitive     bool   `json:"case_sensitive,omitempty" jsonschema_description:"Match case."`
+	FixedStrings      bool   `json:"fixed_strings,omitempty" jsonschema_description:"pattern is plain text."`
+	Context           *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"Lines around a match. Default: more for few matches."`
+	MaxMatchesPerFile int    `json:"max_matches_per_file,omitempty" jsonschema:"minimum=1" jsonschema_description:"Per file."`
+	TotalMaxMatches   int    `json:"total_max_matches,omitempty" jsonschema:"minimum=1" jsonschema_description:"Default: 100."`
 }
 
 const (
@@ -40,10 +40,9 @@ const (
 	maxBytes = 256 << 10
 )
 
-const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with line numbers, by file, sorted by path. " +
-	"Long lines are shown around the match. Text is read as UTF-8, or as UTF-16 if it starts with a byte order mark; in older encodings, such as Latin-1, only ASCII is found, though read_file shows all of the text. Binary files, and files that ignore rules cover, are left out; name an ignored file or directory with dir_path to search it. " +
-	"Files that read_file may not show, or only with approval, are omitted too, and counted under withheld. " +
-	"Its results do not count as a read of the file, so call read_file before you change it."
+const searchDescription = "Finds lines of files that match a regular expression. Binary and ignored files are omitted; name an ignored file or directory with dir_path. " +
+	"In encodings other than UTF-8 and UTF-16 only ASCII is found. " +
+	"A match is no read: call read_file before a change."
 
 func newSearchFileContent() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SearchFileContentParams]{

@@ -16,7 +16,7 @@ func newListBackground() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ListBackgroundParams]{
 		Spec: tools.Spec{
 			Name: ListBackground, DisplayName: "List Background Processes",
-			Description: "Lists the background processes of this session: id, PID, state, command, and the number of unread bytes of output.",
+			Description: "Lists the background processes of this session.",
 			Kind:        tools.KindRead, Parallel: true,
 		},
 		Build: func(s Services, _ ListBackgroundParams, params json.RawMessage) (tools.ToolInvocation, error) {

@@ -79,7 +79,7 @@ func TestNothingLasts(t *testing.T) {
 	require.NoError(t, err)
 	description := tool.Spec().Description
 	require.Contains(t, description, "Each call is a new shell")
-	require.Contains(t, description, "too long in total (by default 1 hour)")
+	require.Contains(t, description, "after 1 hour (defaults)")
 }
 
 // The result lists the facts about the command first and its output last, so that output cannot imitate them.

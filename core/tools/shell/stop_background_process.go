@@ -10,11 +10,10 @@ import (
 
 // StopBackgroundParams are the parameters of stop_background_process.
 type StopBackgroundParams struct {
-	ID string `json:"id" jsonschema_description:"The id of the background process, such as p1."`
+	ID string `json:"id" jsonschema_description:"Such as p1."`
 }
 
-const stopBackgroundDescription = "Ends a background process and its child processes, and returns its remaining output. " +
-	"It is first asked to terminate, and killed if it does not. A process that has already ended is not an error."
+const stopBackgroundDescription = "Ends a background process and its child processes; returns its remaining output."
 
 func newStopBackground() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, StopBackgroundParams]{

@@ -13,13 +13,13 @@ import (
 
 // WriteBackgroundParams are the parameters of write_background_input.
 type WriteBackgroundParams struct {
-	ID         string `json:"id" jsonschema_description:"The id of the background process, such as p1."`
-	Input      string `json:"input" jsonschema_description:"The text to write, unchanged: end a line with a line break."`
-	CloseInput bool   `json:"close_input,omitempty" jsonschema_description:"Close the input afterwards, so that the process reads end of file. At a terminal this is ^D, which a program that reads keys receives as a key."`
+	ID         string `json:"id" jsonschema_description:"Such as p1."`
+	Input      string `json:"input" jsonschema_description:"Written unchanged: end lines with a line break."`
+	CloseInput bool   `json:"close_input,omitempty" jsonschema_description:"Then close the input; at a terminal: type ^D."`
 }
 
-const writeBackgroundDescription = "Writes text to the standard input of a background process. " +
-	"Read its response with " + ReadBackground + ". If the process does not accept the text within 10 seconds, the rest is dropped, and the error reports how much was written. At a terminal the text counts as typed: \\u0003 interrupts, and the text shows up in its output."
+const writeBackgroundDescription = "Writes to the standard input of a background process; " + ReadBackground + " returns its response. " +
+	"At a terminal the text counts as typed: \\u0003 interrupts."
 
 func newWriteBackground() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteBackgroundParams]{

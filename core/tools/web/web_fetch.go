@@ -14,8 +14,8 @@ import (
 
 // WebFetchParams are the parameters of web_fetch. Exactly one of them is set.
 type WebFetchParams struct {
-	URL    string `json:"url,omitempty" jsonschema_description:"One http or https URL to fetch. Pass either url or prompt, not both."`
-	Prompt string `json:"prompt,omitempty" jsonschema_description:"A text that contains 1 to 20 complete http or https URLs. All of them are fetched; the rest of the text is ignored. Pass either url or prompt, not both."`
+	URL    string `json:"url,omitempty" jsonschema_description:"http or https; not with prompt."`
+	Prompt string `json:"prompt,omitempty" jsonschema_description:"Text with complete URLs; not with url."`
 }
 
 // fetchOutput is the JSON schema of the structured result; the model receives its pages as a list.
@@ -27,12 +27,10 @@ const fetchOutput = `{"type":"object","properties":{"pages":{"type":"array","ite
 	`"required":["type","message"],"additionalProperties":false}},"required":["url"],"additionalProperties":false}}},` +
 	`"required":["pages"],"additionalProperties":false}`
 
-const webFetchDescription = "Fetches web pages and returns their text: HTML as Markdown, other text unchanged. Pass either url, or prompt with a text that contains up to 20 URLs. " +
-	"The result is a JSON array with one object for each URL: url, final_url after a redirect, status, content_type, content, truncated if content is only the beginning, " +
-	"and an error instead of content for a page that could not be fetched; the others are still returned. " + untrustedAdvice +
-	"The pages are not summarized: find the information that you need in content. " +
-	"Images, PDF and other files that are not text are rejected, as are addresses of this machine and of private networks unless the user's settings allow them. " +
-	"A GitHub page of a file (/blob/) is replaced by the file."
+const webFetchDescription = "Fetches web pages as text, HTML as Markdown, by url or by a prompt with up to 20 URLs. " +
+	"Returns a JSON array with content or error for each URL. " +
+	untrustedAdvice +
+	"Other files than text, and private addresses, are refused."
 
 func newWebFetch() (*FetchFactory, error) {
 	return tools.NewFactory(tools.Definition[Fetcher, WebFetchParams]{

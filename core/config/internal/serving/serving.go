@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
@@ -139,7 +140,7 @@ func (s *served) serves(t tools.DeclarativeTool) bool {
 func ofConversation() []string {
 	return []string{
 		communicate.AskUser, plan.WriteTodos, plan.EnterPlanMode, plan.ExitPlanMode,
-		internaldocs.GetInternalDocs, memory.SaveMemory, catalog.ToolSearch,
+		internaldocs.GetInternalDocs, memory.SaveMemory, catalog.ToolSearch, skills.ActivateSkill,
 	}
 }
 
