@@ -45,7 +45,7 @@ func TestRealClientsRetry(t *testing.T) {
 			if _, err := exec.LookPath("node"); err != nil || !fileExists(bin) {
 				t.Skipf("%s is not installed: npm install --prefix DIR %s, and FETTLE_BENCH_NODE=DIR", c.program, c.npm)
 			}
-			for _, lines := range []int{40, 400} {
+			for _, lines := range []int{40, 95, 400} {
 				t.Run(fmt.Sprint(lines, " lines"), func(t *testing.T) { c.retry(t, bin, lines) })
 			}
 		})
@@ -156,7 +156,7 @@ func (m *retryingModel) next(names, results []string) *modelCall {
 		return &modelCall{tool("read_file"), map[string]any{"file_path": m.file}}
 	}
 	last := results[len(results)-1]
-	m.turns = append(m.turns, fmt.Sprintf("%d bytes: %.40000s", len(last), last))
+	m.turns = append(m.turns, fmt.Sprintf("%d bytes: %.1500s", len(last), last))
 	hash := hashInResult.FindStringSubmatch(last)
 	patch := func(diff string) *modelCall {
 		if hash == nil {
@@ -164,6 +164,10 @@ func (m *retryingModel) next(names, results []string) *modelCall {
 			return nil
 		}
 		return &modelCall{tool("safe_patch"), map[string]any{"file_path": m.file, "base_content_sha256": hash[1], "unified_diff": diff}}
+	}
+	if strings.Contains(last, "reported tool error") && !strings.Contains(last, "isError") {
+		m.turns = append(m.turns, "the client cut the refusal")
+		return nil
 	}
 	token := tokenInResult.FindString(last)
 	switch next := offsetInResult.FindStringSubmatch(last); {
