@@ -110,8 +110,8 @@ func (r *demoPrinter) answer(b *strings.Builder, a *answer) {
 	var diff string
 	if a.Display.Diff != nil {
 		diff = a.Display.Diff.FileDiff
-	} else if block, ok := strings.CutPrefix(a.Display.Text, "```diff\n"); ok { // of several files
-		diff = strings.TrimSuffix(block, "```")
+	} else if strings.Contains(a.Display.Text, "\n--- ") { // of several files
+		diff = a.Display.Text
 	}
 	for line := range strings.Lines(display.TerminalDiff(diff, r.colour)) {
 		b.WriteString("            " + line)

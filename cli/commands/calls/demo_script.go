@@ -143,7 +143,7 @@ const renamePatch = `*** Begin Patch
 +    lines.append(format_amount(total(items)).rjust(WIDTH))
 *** Update File: settings.ini
 @@
- currency = EUR
+ [shop]
 +format = prices.format_amount
 *** End Patch
 `
@@ -235,10 +235,10 @@ func demoScript() []demoTurn {
 			stops: "a rename in two files of three: no file was changed",
 		},
 		{
-			text:  "I have the current settings now, and send the set again.",
+			text:  "The refusal offers the whole set, carried over. I send its token.",
 			tool:  "apply_patch",
-			args:  map[string]any{"input": renamePatch},
-			mends: "the same set: all three files changed together",
+			args:  map[string]any{"input": offered{}},
+			mends: "the set, by its retry token: all three files changed together",
 		},
 	}
 }

@@ -20,7 +20,7 @@ import (
 // ApplyPatchParams are the parameters of apply_patch.
 type ApplyPatchParams struct {
 	Input string            `json:"input" jsonschema_description:"The patch, from *** Begin Patch to *** End Patch, or a unified or git diff. Paths are absolute, or relative to the target directory."`
-	Bases map[string]string `json:"bases,omitempty" jsonschema_description:"By path, the sha256 of the state that the patch is based on, or at least its first 12 digits. Without it: the content that you received last."`
+	Bases map[string]string `json:"bases,omitempty" jsonschema_description:"By path, the sha256 of the base; 12 digits are enough. Default: what you received last."`
 }
 
 const applyPatchDescription = "Adds, updates, deletes and moves files by a patch, all of them or none. The form: *** Begin Patch; for each file one of " +
