@@ -24,7 +24,6 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
 // DemoCommand returns the fettle demo command.
@@ -64,7 +63,7 @@ func runDemo(ctx context.Context, p *program.Program, g *program.Flags, asJSON b
 		return err
 	}
 	own := program.Flags{
-		Cwd: dir, ApprovalMode: "auto_edit", Layout: "fettle", EditDialect: []string{file.SafePatch, file.ApplyPatch}, Debug: g.Debug, DebugFile: g.DebugFile,
+		Cwd: dir, ApprovalMode: "auto_edit", Layout: "fettle", EditDialect: []string{"safe_patch", "apply_patch"}, Debug: g.Debug, DebugFile: g.DebugFile,
 	}
 	return p.WithSession(ctx, program.SessionOptions{Flags: &own, Alone: true}, func(s program.Session) error {
 		d := &demo{dir: dir, session: s, turns: demoScript(), report: &demoPrinter{out: p.Out, dir: dir, colour: display.WantsColour(p.Out)}}
