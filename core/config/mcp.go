@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/elicit"
 	"github.com/fettle-dev/fettle/core/config/internal/servers"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -211,6 +212,9 @@ func (c *Config) afterServer(s *session, sh *shared) scheduler.After {
 		c.logRemoved(removed, err)
 		if len(removed) > 0 {
 			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Removed Protected Paths (which confined programs may not create; fettle recover tells where they are kept): " + listed(removed)})
+		}
+		if err != nil {
+			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Remaining Protected Paths (tell the user to inspect and remove them): " + escape.Quoted(err.Error())})
 		}
 		if !d.Spec.Mutates() {
 			return r, nil

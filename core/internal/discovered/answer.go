@@ -23,6 +23,9 @@ func (t *tool) result(out process.Output) tools.Result {
 	if len(out.Removed) > 0 {
 		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemoved Protected Paths (which confined programs may not create; fettle recover tells where they are kept): " + strings.Join(out.Removed, ", ")})
 	}
+	if out.RemoveError != nil {
+		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemaining Protected Paths (tell the user to inspect and remove them): " + escape.Quoted(out.RemoveError.Error())})
+	}
 	return r
 }
 

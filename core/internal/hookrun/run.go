@@ -48,6 +48,7 @@ type Outcome struct {
 	Dropped        int64  // further bytes that were dropped
 	Duration       time.Duration
 	Removed        []string // protected paths that a confined command created, and that were moved away
+	RemoveError    error    // why one of them was not moved away, and still exists
 }
 
 // Options configure a [Runner].
@@ -276,6 +277,9 @@ func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
 	}
 	if len(out.Removed) > 0 {
 		ran.warn("It is confined, so protected paths that it created were moved away, and fettle recover tells where they are kept: %s", oneLine(strings.Join(out.Removed, ", ")))
+	}
+	if out.RemoveError != nil {
+		ran.warn("A protected path that it created could not be moved away, so inspect and remove it: %s", oneLine(out.RemoveError.Error()))
 	}
 	ran.understand(in.Event, out)
 }

@@ -28,7 +28,8 @@ type Info struct {
 	Exit          // of the shell; valid once Running is false
 	Unread   int  // output bytes that [Service.Read] has not returned yet
 
-	Removed []string // as in [Result]; valid once Running is false
+	Removed     []string // as in [Result]; valid once Running is false
+	RemoveError error    // as in [Result]; valid once Running is false
 }
 
 // background is a background process. One goroutine of the Service supervises it until it ends.
@@ -216,7 +217,7 @@ func (b *background) info() Info {
 	defer b.mu.Unlock()
 	i := Info{ID: b.id, PID: b.pid, Command: b.command.Line, Dir: b.command.Dir, Running: !b.done, Unread: len(b.unread), Confined: confinementOf(b.child.starter)}
 	if b.done {
-		i.Exit, i.Removed = b.exit, b.child.moved
+		i.Exit, i.Removed, i.RemoveError = b.exit, b.child.moved, b.child.moveError
 	}
 	return i
 }

@@ -40,9 +40,10 @@ type Tree struct {
 	shared   bool        // confined processes may have run since the last scan
 	keeping  bool        // the scan keeps new names
 	sockets  map[string]*socket
-	expected map[string]int // paths that approved changes are creating, with their number
-	removed  []string       // not reported yet
-	err      error          // why a path was not removed; not reported yet
+	expected map[string]int    // paths that approved changes are creating, with their number
+	removed  []string          // not reported yet
+	err      error             // why a path was not removed; not reported yet
+	stuck    map[identity]bool // files that could not be moved away, and so never become the user's
 }
 
 // longest leaves room for one more name in a path that the kernel accepts.
@@ -80,7 +81,7 @@ type directory struct {
 // processes of ended commands still run. recovery returns the directory to which created paths are
 // moved, and creates it; commands must not be able to write in it.
 func NewTree(isProtected func(path string) bool, alive func() bool, recovery func() (string, error)) *Tree {
-	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), sockets: make(map[string]*socket), expected: make(map[string]int)}
+	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), sockets: make(map[string]*socket), expected: make(map[string]int), stuck: make(map[identity]bool)}
 }
 
 // Begin returns the protected paths that exist in the directories, before a command that may write
@@ -304,15 +305,18 @@ func (t *Tree) scan(root string) {
 		}
 	}
 	for path, id := range found {
-		if known, ok := t.known[path]; t.keeping || ok && known == id || before[id] || t.isExpected(path) {
+		if known, ok := t.known[path]; t.keeping && !t.stuck[id] || ok && known == id || before[id] || t.isExpected(path) {
 			t.known[path] = id
 			continue
 		}
-		t.removed = append(t.removed, path)
-		if err := t.remove(root, path); err != nil {
-			t.err = errors.Join(t.err, err)
-		}
 		delete(t.known, path)
+		if err := t.remove(root, path); err != nil {
+			if _, exists := identityOf(path); !exists {
+				continue // a process has removed it
+			}
+			t.err, t.stuck[id] = errors.Join(t.err, err), true
+		}
+		t.removed = append(t.removed, path)
 	}
 }
 
@@ -454,9 +458,11 @@ func (t *Tree) remove(root, path string) error {
 		_ = os.Chmod(procPath(fd), 0o700) //nolint:gosec // moving a directory requires that
 		_ = unix.Close(fd)
 	}
-	err = unix.Renameat(parent, base, unix.AT_FDCWD, target)
-	if errors.Is(err, unix.EXDEV) {
+	switch err = unix.Renameat(parent, base, unix.AT_FDCWD, target); {
+	case errors.Is(err, unix.EXDEV):
 		err = moveTree(parent, base, target)
+	case err != nil:
+		_ = os.RemoveAll(into) // it contains empty directories
 	}
 	if err != nil {
 		return fail(err)

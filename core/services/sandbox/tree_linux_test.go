@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -320,4 +321,43 @@ func TestTreeLasting(t *testing.T) {
 	require.NoError(t, err)
 	tree.Close()
 	require.Nil(t, tree.timer)
+}
+
+// SB-03: a name that cannot be moved away is reported, and does not become the user's later.
+func TestTreeStuck(t *testing.T) {
+	ws, recovery := t.TempDir(), errors.New("no space")
+	tree := NewTree(protectsGit, func() bool { return false }, func() (string, error) { return "", recovery })
+	t.Cleanup(tree.Close)
+	git := filepath.Join(ws, ".git")
+	tree.Begin([]string{ws}, nil)
+	require.NoError(t, os.Mkdir(git, 0o700))
+	for range 2 {
+		removed, err := tree.End()
+		require.ErrorIs(t, err, recovery)
+		require.Equal(t, []string{git}, removed)
+		require.DirExists(t, git)
+		require.Empty(t, tree.Begin([]string{ws}, nil), "it is not the user's")
+	}
+	require.NoError(t, os.Remove(git))
+	_, err := tree.End()
+	require.ErrorIs(t, err, recovery, "of Begin")
+	require.NoError(t, os.Mkdir(git, 0o700))
+	require.Equal(t, []string{git}, tree.Begin([]string{ws}, nil), "another one is")
+}
+
+// A name that a process removes during the scan is no error, and leaves nothing behind.
+func TestTreeVanished(t *testing.T) {
+	ws, alive := t.TempDir(), false
+	var tree *Tree
+	git, kept := filepath.Join(ws, ".git"), t.TempDir()
+	tree = NewTree(protectsGit, func() bool { return alive }, func() (string, error) { return kept, os.Remove(git) })
+	t.Cleanup(tree.Close)
+	tree.Begin([]string{ws}, nil)
+	require.NoError(t, os.Mkdir(git, 0o700))
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Empty(t, removed)
+	entries, err := os.ReadDir(kept)
+	require.NoError(t, err)
+	require.Empty(t, entries)
 }

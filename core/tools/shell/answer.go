@@ -88,6 +88,15 @@ func (a *answer) process(u process.Unread) {
 	if u.Unread > 0 {
 		a.line("Unread", fmt.Sprintf("%d bytes after this output; read again to see them", u.Unread))
 	}
+	a.removed(u.Removed, u.RemoveError)
+}
+
+// removed writes which protected paths were moved away, and why some were not.
+func (a *answer) removed(paths []string, why error) {
+	a.files("Removed Protected Paths", paths, "which commands may not create, because they decide what runs later; a file tool or an unconfined command can; fettle recover tells where they are kept")
+	if why != nil {
+		a.line("Remaining Protected Paths", printable(why.Error())+" (tell the user to inspect and remove them)")
+	}
 }
 
 // content returns the lines followed by the output, marked as untrusted.

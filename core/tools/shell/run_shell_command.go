@@ -146,7 +146,7 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 	}
 	a.exit(r.Exit, ended == nil)
 	c.limits(&a, r.Exit, r.Text)
-	a.files("Removed Protected Paths", r.Removed, "which commands may not create, because they decide what runs later; a file tool or an unconfined command can; fettle recover tells where they are kept")
+	a.removed(r.Removed, r.RemoveError)
 	if len(r.Background) > 0 {
 		a.line("Background PIDs", join(r.Background)+" (still running; their output is discarded, and they end with the session)")
 	}

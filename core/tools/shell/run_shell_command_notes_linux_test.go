@@ -3,6 +3,7 @@ package shell_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,4 +90,12 @@ func TestIdleAtATerminal(t *testing.T) {
 		require.Equal(t, terminal, strings.Contains(content, why), content)
 		require.Equal(t, terminal, strings.Contains(failed.Remedy, shell.WriteBackground), failed.Remedy)
 	}
+}
+
+// SB-03: the result names the protected paths that were moved away, and those that stayed.
+func TestRemovedIsReported(t *testing.T) {
+	t.Parallel()
+	content, _ := executed(t, shell.Services{}, t.TempDir(), process.Result{Removed: []string{"/w/.git", "/w/.env"}, RemoveError: errors.New("remove /w/.env: disk full")})
+	require.Contains(t, content, "Removed Protected Paths: /w/.git, /w/.env (")
+	require.Contains(t, content, "Remaining Protected Paths: remove /w/.env: disk full (")
 }

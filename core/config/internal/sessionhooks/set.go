@@ -247,7 +247,7 @@ func (s *Set) exec(ctx context.Context, c hookrun.Command) (hookrun.Outcome, err
 	}
 	return hookrun.Outcome{
 		Code: out.Code, Signal: out.Signal, TimedOut: out.Ending == process.TotalLimit,
-		Stdout: out.Stdout, Stderr: out.Stderr, Dropped: out.Dropped, Duration: out.Duration, Removed: out.Removed,
+		Stdout: out.Stdout, Stderr: out.Stderr, Dropped: out.Dropped, Duration: out.Duration, Removed: out.Removed, RemoveError: out.RemoveError,
 	}, nil
 }
 
