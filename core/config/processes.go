@@ -208,6 +208,7 @@ func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
 	if c.Masked == nil {
 		c.Masked = func(ctx context.Context) ([]string, error) { return sh.rules.Withheld(ctx, writable()) }
 	}
+	c.Readable = append(slices.Clip(c.Readable), sh.rules.Repositories(writable())...)
 	c.Home = cmp.Or(c.Home, p.home())
 	if sh.tmp != "" {
 		c.Cache = cmp.Or(c.Cache, filepath.Join(sh.tmp, cacheDir))

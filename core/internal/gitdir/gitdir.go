@@ -224,6 +224,24 @@ func commonOf(dir string) string {
 	return dir
 }
 
+// SharedDirectory returns the directory of the repository to which a linked work tree belongs, given the
+// directory of the work tree; "" for any other directory. The repository must name the work tree too, because
+// a file .git can name any directory.
+func SharedDirectory(top string) string {
+	r, ok := repositoryAt(top)
+	if !ok || r.entry == "" || filepath.Dir(r.dir) != filepath.Join(r.common, "worktrees") {
+		return ""
+	}
+	named, err := filepath.EvalSymlinks(readPointer(filepath.Join(r.dir, "gitdir"), ""))
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(r.entry); err != nil || real != named {
+		return ""
+	}
+	return r.common
+}
+
 // readPointer reads a file that contains a path after a prefix, relative to the directory of the file;
 // "" without one.
 func readPointer(file, word string) string {

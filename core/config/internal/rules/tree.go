@@ -102,6 +102,17 @@ func (r *Rules) Steering(existing []string) (paths []string) {
 	return paths
 }
 
+// Repositories returns the directories that linked work trees in exactly some
+// directories share with their repositories; see [gitdir.SharedDirectory].
+func (*Rules) Repositories(dirs []string) (shared []string) {
+	for _, dir := range dirs {
+		if path := gitdir.SharedDirectory(dir); path != "" {
+			shared = append(shared, path)
+		}
+	}
+	return shared
+}
+
 // list returns the listing of a directory, nil if it does not exist.
 func (t *tree) list(dir string, r *Rules) *listing {
 	now, ok := stateOf(dir)
