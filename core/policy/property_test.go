@@ -408,7 +408,7 @@ func TestManyRules(t *testing.T) {
 		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 	}
 	seen := map[policy.Verdict]int{}
-	for range rounds(200, 20_000) {
+	for range rounds(1_000, 20_000) {
 		words := phrase(3 + random.IntN(5))
 		words[0] += "-program" // another word that looks like a program may be one
 		want := naive(rules, words)
@@ -419,6 +419,6 @@ func TestManyRules(t *testing.T) {
 		}
 	}
 	for _, verdict := range verdicts {
-		require.Greater(t, seen[verdict], 10, verdict)
+		require.Positive(t, seen[verdict], verdict)
 	}
 }

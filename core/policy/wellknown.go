@@ -120,9 +120,9 @@ func WellKnown(tool string) (Call, bool) {
 }
 
 // governs reports whether the names that govern a built-in tool govern a call of it. They are about changes, so they do
-// not govern a call that makes none.
+// not govern a call of a stated kind that makes none.
 func governs(c *Call, k known) bool {
-	return mutates(c) || !mutates(&Call{Kind: k.kind, Effects: k.effects})
+	return c.Kind == "" || mutates(c) || !mutates(&Call{Kind: k.kind, Effects: k.effects})
 }
 
 // mutates reports whether a call changes something: by its declaration, its kind,

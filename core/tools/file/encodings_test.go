@@ -148,6 +148,7 @@ func TestCharacterThatTheEncodingLacks(t *testing.T) {
 			file.Edit:      editArgs("a.txt", "aus Köln", "😀"),
 
 			file.ApplyPatch: {"input": envelope("*** Update File: a.txt\n@@\n-Grüße aus Köln,\n+Grüße 😀,\n")},
+			file.TextEditor: {"command": "str_replace", "path": "a.txt", "old_str": "aus Köln", "new_str": "😀"},
 		}[m.tool]
 		r := s.Call(m.tool, a)
 		report := refuse(t, r, fault.FileWriteFailure, "")

@@ -189,6 +189,8 @@ func hostileArgs(s *configtest.Session, tool, path string) args {
 		return writeArgs(path, "x", sum(content))
 	case file.ApplyPatch:
 		return args{"input": envelope(two(path))}
+	case file.TextEditor:
+		return args{"command": "str_replace", "path": path, "old_str": "two", "new_str": "TWO"}
 	}
 	return editArgs(path, "two", "TWO")
 }
