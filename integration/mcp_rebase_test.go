@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,12 +15,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
-
-// fileState is the state object of a result.
-type fileState struct {
-	SHA256  *string `json:"sha256"`
-	Content *string `json:"content"`
-}
 
 // ST-03, ST-04: clients of servers in processes of their own insert lines into their sections of one file. Half of the
 // servers carry stale changes over at once, the others offer a token, which the client uses. Each acknowledged line is
@@ -43,6 +38,7 @@ func TestMCPClientsChangeOneFile(t *testing.T) {
 	var mu sync.Mutex
 	acknowledged, counts := map[string]bool{}, map[string]int{}
 	errs := make(chan error, clients)
+	begin := make(chan struct{})
 	for i := range clients {
 		mode := "rebase"
 		if i%2 == 1 {
@@ -54,6 +50,7 @@ func TestMCPClientsChangeOneFile(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, session.Close()) }()
 		wg.Go(func() {
+			<-begin
 			w := &sectionWriter{session: session, path: path, mode: mode, count: func(what string) { mu.Lock(); counts[what]++; mu.Unlock() }}
 			for n := range lines {
 				line := fmt.Sprintf("%d.%d", i, n)
@@ -68,6 +65,7 @@ func TestMCPClientsChangeOneFile(t *testing.T) {
 			}
 		})
 	}
+	close(begin)
 	wg.Wait()
 	close(errs)
 	for err := range errs {
@@ -93,6 +91,7 @@ func TestMCPClientsChangeOneFile(t *testing.T) {
 	require.Empty(t, found)
 	t.Logf("%d of %d lines acknowledged; %v", landed, clients*lines, counts)
 	require.Positive(t, landed)
+	require.Positive(t, counts["carried over"])
 }
 
 // sectionWriter patches its section of a file.
@@ -151,11 +150,7 @@ func (w *sectionWriter) call(t *testing.T, tool string, args map[string]any) (te
 				LatestFileState fileState `json:"latest_file_state"`
 			}
 			if json.Unmarshal([]byte(part.Text), &result) == nil {
-				for _, hash := range []*string{result.SHA256, result.LatestFileState.SHA256} {
-					if hash != nil {
-						w.hash = *hash
-					}
-				}
+				w.hash = cmp.Or(result.LatestFileState.SHA256, result.SHA256, w.hash)
 			}
 		}
 	}
