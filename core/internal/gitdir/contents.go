@@ -1,12 +1,12 @@
 package gitdir
 
 import (
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // contents is the part of a repository that determines which programs git runs in it.
@@ -115,23 +115,6 @@ func (c contents) covers(now contents, top string) bool {
 	return true
 }
 
-// readSmall reads a file of limited size.
-func readSmall(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(file) //nolint:gosec // the name is that of a repository's file
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = errors.New("it is too large")
-	}
-	return data, err
-}
+// readSmall reads a regular file of limited size. It does not wait for the writer of a pipe that has
+// replaced the file.
+func readSmall(file string) ([]byte, error) { return lockedfile.Read(file, maxConfig) }

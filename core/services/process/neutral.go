@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // harmlessGit lists git settings that take precedence over a repository's own. Without each of
@@ -30,8 +30,9 @@ var readOnly = []string{"GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-mod=readon
 // neutral returns variables that keep git, go and cargo from running programs that the project in
 // dir configures, unless the command itself names them. It disables programs of git's settings for
 // signatures, file watching and the objects of partial clones, the settings of directories that
-// look like bare repositories, writing of the index by commands that only read, other versions of go, and toolchains in the project's directories.
-// Signing, hooks and everything else that a command requests explicitly work as usual.
+// look like bare repositories, writing of the index by commands that only read, other versions of
+// go, and toolchains in the project's directories. Signing, hooks and everything else that a command
+// requests explicitly work as usual.
 func neutral(env []string, dir string) []string {
 	value := func(name string) string {
 		for _, v := range slices.Backward(env) { // the last one takes precedence
@@ -170,17 +171,13 @@ func rustToolchain(value func(name string) string, dir string) string {
 }
 
 // smallFile returns the text of a regular file; nil if it does not exist or is larger than any file
-// of rustup.
+// of rustup. It does not wait for the writer of a pipe that has replaced the file.
 func smallFile(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return nil
-	}
-	text, err := os.ReadFile(path) //nolint:gosec // only names of toolchains are used
+	text, err := lockedfile.Read(path, 64<<10)
 	if err != nil {
 		return nil
 	}
-	return append([]byte{}, text...)
+	return text
 }
 
 // withoutKeys returns an environment without the variables whose names isKey accepts, and without
