@@ -92,6 +92,8 @@ func TestOutcomes(t *testing.T) {
 		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: hooks.Block, reason: "r", warning: "time limit"},
 		"half JSON":        {out: outcome(0, `{"decision": `, ""), warning: "invalid JSON object"},
 		"invalid UTF-8":    {out: outcome(0, "\xff\x00", ""), warning: "invalid UTF-8"},
+		"moved away":       {out: Outcome{Removed: []string{"/w/.env"}}, warning: "/w/.env"},
+		"not moved away":   {out: Outcome{Removed: []string{"/w/.env"}, RemoveError: errors.New("disk full")}, warning: "disk full"},
 		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
 		"wrong types":      {out: outcome(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "The hook's value of continue is invalid.", warning: "It counts as false"},
 		"no decision":      {out: outcome(0, `{"decision": "dney"}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},

@@ -36,13 +36,18 @@ func (s *spaces) get(c *Confinement, temp string) (*sandbox.Session, *sandbox.Tr
 }
 
 // end ends every process in the namespaces.
-func (s *spaces) end() {
+func (s *spaces) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.session != nil {
-		s.session.Close()
-		s.names.leave(s.session)
+	if s.session == nil {
+		return nil
 	}
+	s.session.Close()
+	if err := s.names.leave(s.session); err != nil {
+		return fault.Wrap(fault.FileWriteFailure, "process.close", fmt.Sprintf("A protected path that a confined process created could not be moved away: %v.", err),
+			"Inspect the path, and remove it.", err)
+	}
+	return nil
 }
 
 // supportsNamespaces returns an error if this system cannot confine commands by namespaces.

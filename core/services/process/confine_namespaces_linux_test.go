@@ -196,3 +196,36 @@ func TestProtectedFromBackground(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{created}, r.Removed)
 }
+
+// The directories are watched until the last Service that shares the names is closed.
+func TestNamesEnd(t *testing.T) {
+	var c process.Confinement
+	_, ws, _ := inNamespaces(t, func(given *process.Confinement) {
+		given.IsProtected = func(path string) bool { return filepath.Base(path) == ".git" }
+		c = *given
+	})
+	watches := func() (n int) {
+		files, err := filepath.Glob("/proc/self/fd/*")
+		require.NoError(t, err)
+		for _, file := range files {
+			if link, err := os.Readlink(file); err == nil && link == "anon_inode:inotify" {
+				n++
+			}
+		}
+		return n
+	}
+	before, names := watches(), new(process.Names)
+	var services []*process.Service
+	for range 2 {
+		s := process.New(process.Options{Confinement: c, Names: names})
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		_, err := s.Run(t.Context(), process.Command{Line: "true", Dir: ws, Confine: process.ConfineWrite})
+		require.NoError(t, err)
+		services = append(services, s)
+	}
+	require.Equal(t, before+1, watches())
+	require.NoError(t, services[0].Close())
+	require.Equal(t, before+1, watches(), "the other one needs them")
+	require.NoError(t, services[1].Close())
+	require.Equal(t, before, watches())
+}

@@ -14,8 +14,9 @@ const scratchPrefix = "fettle-commands-"
 // errHeld is returned if another process holds the directory.
 var errHeld = errors.New("another process holds the directory")
 
-// newScratch creates a temporary directory in parent, or in [os.TempDir] if parent is "", and holds it until the file is closed. The returned path
-// contains no links, because Landlock rules require that.
+// newScratch creates a temporary directory in parent, or in [os.TempDir] if parent is "", and holds
+// it until the file is closed. The returned path contains no links, because Landlock rules require
+// that.
 func newScratch(parent string) (dir string, held *os.File, err error) {
 	for range 100 { // another session may claim the new directory as stale before it is held
 		if dir, err = os.MkdirTemp(parent, scratchPrefix); err != nil { // mode 0700

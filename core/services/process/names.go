@@ -39,15 +39,17 @@ func (n *Names) join(session *sandbox.Session, c *Confinement, temp string) *san
 	return n.tree
 }
 
-// leave ends the part of a session, whose processes have ended.
-func (n *Names) leave(session *sandbox.Session) {
+// leave ends the part of a session, whose processes have ended. The last one ends the observation;
+// the error is the reason why a protected path was not moved away.
+func (n *Names) leave(session *sandbox.Session) error {
 	n.mu.Lock()
 	n.sessions = slices.DeleteFunc(n.sessions, func(s *sandbox.Session) bool { return s == session })
-	tree := n.tree
+	tree, last := n.tree, len(n.sessions) == 0
 	n.mu.Unlock()
-	if tree != nil {
-		tree.Close()
+	if tree == nil || !last {
+		return nil
 	}
+	return tree.Close()
 }
 
 // busy reports whether processes run that ended commands of any session have left behind.

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -142,7 +143,7 @@ func New(o Options) *Service {
 // process group, on Windows by their job.
 //
 // Close returns an error of code file_write_failure if it could not remove the commands' temporary
-// directory.
+// directory, or move away a protected path that a confined process created.
 func (s *Service) Close() error {
 	s.ending.Do(func() {
 		s.mu.Lock()
@@ -158,8 +159,8 @@ func (s *Service) Close() error {
 			endLeft(left, s.token, s.o.Grace)
 		}
 		s.domain.end()
-		s.spaces.end() // before the directories are removed
-		s.closeErr = s.scratch.remove()
+		err := s.spaces.end() // before the directories are removed
+		s.closeErr = errors.Join(err, s.scratch.remove())
 	})
 	return s.closeErr
 }

@@ -62,4 +62,4 @@ func (*Tree) Lasting(int) {}
 func (*Tree) Remove() ([]string, error) { return nil, nil }
 
 // Close does nothing.
-func (*Tree) Close() {}
+func (*Tree) Close() error { return nil }

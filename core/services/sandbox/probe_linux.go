@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +34,9 @@ func runProbe() error {
 	}
 	if err := cmd.Wait(); err != nil {
 		return &Error{Step: "run a command in namespaces", Err: fmt.Errorf("%w", err)}
+	}
+	if s.Busy() { // otherwise every name would count as created by a process that is still running
+		return &Error{Step: "list the processes of the namespaces", Err: errors.New("/proc does not contain them")}
 	}
 	return nil
 }

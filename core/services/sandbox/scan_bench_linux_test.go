@@ -23,7 +23,7 @@ func benchmarkScan(b *testing.B, most int) {
 		}
 	}
 	tree := NewTree(protectsGit, func() bool { return false }, func() (string, error) { return b.TempDir(), nil })
-	defer tree.Close()
+	defer tree.Close() //nolint:errcheck // nothing was created
 	if tree.watches = newWatches(); tree.watches != nil {
 		tree.watches.left = min(tree.watches.left, most)
 	}

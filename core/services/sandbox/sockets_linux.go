@@ -31,7 +31,7 @@ func (t *Tree) judge(root string, found map[string]identity) {
 
 // Sockets returns the sockets in the writable directories that may belong to processes outside,
 // as of the last scan. network states that confined processes share the network of this process:
-// then their own sockets cannot be told apart, and are returned too.
+// then their own sockets cannot be distinguished, and are returned too.
 func (t *Tree) Sockets(network bool) (paths []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -42,7 +41,7 @@ type Tree struct {
 	sockets  map[string]*socket
 	expected map[string]int    // paths that approved changes are creating, with their number
 	removed  []string          // not reported yet
-	err      error             // why a path was not removed; not reported yet
+	failed   map[string]error  // why paths were not removed; not reported yet
 	stuck    map[identity]bool // files that could not be moved away, and so never become the user's
 }
 
@@ -81,7 +80,7 @@ type directory struct {
 // processes of ended commands still run. recovery returns the directory to which created paths are
 // moved, and creates it; commands must not be able to write in it.
 func NewTree(isProtected func(path string) bool, alive func() bool, recovery func() (string, error)) *Tree {
-	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), sockets: make(map[string]*socket), expected: make(map[string]int), stuck: make(map[identity]bool)}
+	return &Tree{isProtected: isProtected, alive: alive, recovery: recovery, roots: make(map[string]*directory), known: make(map[string]identity), sockets: make(map[string]*socket), expected: make(map[string]int), stuck: make(map[identity]bool), failed: make(map[string]error)}
 }
 
 // Begin returns the protected paths that exist in the directories, before a command that may write
@@ -143,10 +142,20 @@ func (t *Tree) End() ([]string, error) {
 
 // report returns the paths that were moved away and not reported yet.
 func (t *Tree) report() ([]string, error) {
-	removed, err := t.removed, t.err
-	t.removed, t.err = nil, nil
+	removed := t.removed
+	t.removed = nil
 	slices.Sort(removed)
-	return slices.Compact(removed), err
+	return slices.Compact(removed), t.failure()
+}
+
+// failure returns the reasons why paths were not removed that were not reported yet.
+func (t *Tree) failure() error {
+	var all []error
+	for _, path := range slices.Sorted(maps.Keys(t.failed)) {
+		all = append(all, t.failed[path])
+	}
+	clear(t.failed)
+	return errors.Join(all...)
 }
 
 // Cancel replaces End if the command was not started. It does not scan.
@@ -223,8 +232,8 @@ func (t *Tree) Remove() ([]string, error) {
 
 // Close moves away the protected paths that confined processes have created since the last scan.
 // Processes that still run are those of commands whose End follows. It releases the resources that
-// Begin has allocated.
-func (t *Tree) Close() {
+// Begin has allocated. The error is the reason why a path could not be moved.
+func (t *Tree) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.settle(!t.shared)
@@ -234,6 +243,7 @@ func (t *Tree) Close() {
 	}
 	t.watches.close()
 	t.watches = nil
+	return t.failure()
 }
 
 // Lasting changes the number of active commands that last, such as servers and background
@@ -314,7 +324,9 @@ func (t *Tree) scan(root string) {
 			if _, exists := identityOf(path); !exists {
 				continue // a process has removed it
 			}
-			t.err, t.stuck[id] = errors.Join(t.err, err), true
+			t.failed[path], t.stuck[id] = err, true
+		} else {
+			delete(t.failed, path)
 		}
 		t.removed = append(t.removed, path)
 	}
@@ -426,48 +438,6 @@ func (t *Tree) read(path string, stat *unix.Stat_t, before *directory) *director
 // openDirectory opens a directory if no part of its path is a link.
 func openDirectory(path string) (int, error) {
 	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS})
-}
-
-// remove moves a path in root to the recovery directory. It follows no links, because a process may
-// still be changing the directories.
-func (t *Tree) remove(root, path string) error {
-	fail := func(err error) error { return &Error{Step: "remove " + path, Err: err} }
-	recovery, err := t.recovery()
-	if err != nil {
-		return fail(err)
-	}
-	parent, err := openDirectory(filepath.Dir(path))
-	if err != nil {
-		return fail(err)
-	}
-	defer unix.Close(parent) //nolint:errcheck // nothing was written
-	base := filepath.Base(path)
-	rest, _ := filepath.Rel(root, path)
-	into, err := os.MkdirTemp(recovery, time.Now().Format("20060102T150405-"))
-	if err != nil {
-		return fail(err)
-	}
-	if len(into)+len(rest) > longest {
-		rest = base
-	}
-	target := filepath.Join(into, rest)
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return fail(err)
-	}
-	if fd, err := openPath(parent, base); err == nil {
-		_ = os.Chmod(procPath(fd), 0o700) //nolint:gosec // moving a directory requires that
-		_ = unix.Close(fd)
-	}
-	switch err = unix.Renameat(parent, base, unix.AT_FDCWD, target); {
-	case errors.Is(err, unix.EXDEV):
-		err = moveTree(parent, base, target)
-	case err != nil:
-		_ = os.RemoveAll(into) // it contains empty directories
-	}
-	if err != nil {
-		return fail(err)
-	}
-	return nil
 }
 
 // readClosed reads a directory that a command has made unreadable.

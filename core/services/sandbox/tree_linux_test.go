@@ -23,7 +23,7 @@ func newTree(t *testing.T, alive *bool) (tree *Tree, recovery string) {
 	t.Helper()
 	recovery = t.TempDir()
 	tree = NewTree(protectsGit, func() bool { return *alive }, func() (string, error) { return recovery, nil })
-	t.Cleanup(tree.Close)
+	t.Cleanup(func() { require.NoError(t, tree.Close()) })
 	return tree, recovery
 }
 
@@ -75,7 +75,7 @@ func TestTree(t *testing.T) {
 	alive = true
 	require.Empty(t, end())
 	late := make("late")
-	tree.Close()
+	require.NoError(t, tree.Close())
 	require.NoDirExists(t, late)
 }
 
@@ -319,15 +319,15 @@ func TestTreeLasting(t *testing.T) {
 	tree.Lasting(-1)
 	_, err = tree.End()
 	require.NoError(t, err)
-	tree.Close()
+	require.NoError(t, tree.Close())
 	require.Nil(t, tree.timer)
 }
 
 // SB-03: a name that cannot be moved away is reported, and does not become the user's later.
 func TestTreeStuck(t *testing.T) {
 	ws, recovery := t.TempDir(), errors.New("no space")
-	tree := NewTree(protectsGit, func() bool { return false }, func() (string, error) { return "", recovery })
-	t.Cleanup(tree.Close)
+	alive := false
+	tree := NewTree(protectsGit, func() bool { return alive }, func() (string, error) { return "", recovery })
 	git := filepath.Join(ws, ".git")
 	tree.Begin([]string{ws}, nil)
 	require.NoError(t, os.Mkdir(git, 0o700))
@@ -343,6 +343,13 @@ func TestTreeStuck(t *testing.T) {
 	require.ErrorIs(t, err, recovery, "of Begin")
 	require.NoError(t, os.Mkdir(git, 0o700))
 	require.Equal(t, []string{git}, tree.Begin([]string{ws}, nil), "another one is")
+	alive = true
+	_, err = tree.End()
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(ws, "late"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(ws, "late", ".git"), 0o700))
+	alive = false
+	require.ErrorIs(t, tree.Close(), recovery)
 }
 
 // A name that a process removes during the scan is no error, and leaves nothing behind.
@@ -351,7 +358,7 @@ func TestTreeVanished(t *testing.T) {
 	var tree *Tree
 	git, kept := filepath.Join(ws, ".git"), t.TempDir()
 	tree = NewTree(protectsGit, func() bool { return alive }, func() (string, error) { return kept, os.Remove(git) })
-	t.Cleanup(tree.Close)
+	t.Cleanup(func() { require.NoError(t, tree.Close()) })
 	tree.Begin([]string{ws}, nil)
 	require.NoError(t, os.Mkdir(git, 0o700))
 	removed, err := tree.End()
@@ -360,4 +367,33 @@ func TestTreeVanished(t *testing.T) {
 	entries, err := os.ReadDir(kept)
 	require.NoError(t, err)
 	require.Empty(t, entries)
+}
+
+// A file that a process replaces by a pipe while it is copied does not block the scan.
+func TestCopyFileEnds(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, root.Close()) })
+	require.NoError(t, unix.Mkfifo(dir+"/pipe", 0o600))
+	writer, err := os.OpenFile(dir+"/pipe", os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, writer.Close()) })
+	require.NoError(t, copyFile(root, "pipe", dir+"/copy"))
+	require.NoFileExists(t, dir+"/copy")
+}
+
+// A copy that fails leaves the original, and nothing at the other path.
+func TestCopyFails(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, ".git", strings.Repeat(strings.Repeat("d", 200)+"/", 18))
+	require.NoError(t, os.MkdirAll(deep, 0o700))
+	into := filepath.Join(t.TempDir(), strings.Repeat(strings.Repeat("e", 200)+"/", 3)) // the copy exceeds the longest path
+	require.NoError(t, os.MkdirAll(into, 0o700))
+	parent, err := openDirectory(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Close(parent)) })
+	require.ErrorIs(t, moveTree(parent, ".git", filepath.Join(into, ".git")), unix.ENAMETOOLONG)
+	require.DirExists(t, deep)
+	require.NoDirExists(t, filepath.Join(into, ".git"))
 }

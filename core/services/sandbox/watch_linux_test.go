@@ -147,13 +147,13 @@ func TestTreeClosesWatches(t *testing.T) {
 		require.Len(t, tree.watches.byNumber, 2)
 		_, err := tree.End()
 		require.NoError(t, err)
-		tree.Close()
+		require.NoError(t, tree.Close())
 		require.Nil(t, tree.watches)
 		git := fmt.Sprintf("%s/a/%d/.git", ws, i)
 		require.NoError(t, os.MkdirAll(git, 0o700))
 		require.Contains(t, tree.Begin([]string{ws}, nil), git)
 		tree.Cancel()
 		require.NoError(t, os.RemoveAll(filepath.Dir(git)))
-		tree.Close()
+		require.NoError(t, tree.Close())
 	}
 }
