@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -167,7 +168,7 @@ func (p *Plan) BOM() *bool {
 func (s *Service) Plan(ctx context.Context, r Request) *Plan { return s.plan(ctx, r, 0) }
 
 func (s *Service) plan(ctx context.Context, r Request, room int) *Plan {
-	if r.Latest && r.Proof == "" {
+	if r.Latest = r.Latest && r.Proof == ""; r.Latest {
 		r.Proof = s.state.Known(r.Path).SHA256
 	}
 	p := &Plan{request: r, room: room}
@@ -307,6 +308,11 @@ func withoutContent(r Request, refusal *fault.Error) *fault.Error {
 }
 
 func (p *Plan) refuse(err *fault.Error, state filestate.State) *Plan {
+	if p.request.Latest && isStale(err) { // the call had no hash, and the next one needs none
+		plain := *err
+		plain.Remedy = strings.Replace(err.Remedy, ", with its sha256.", ".", 1)
+		err = &plain
+	}
 	p.refusal = &Outcome{Err: err, State: state}
 	return p
 }

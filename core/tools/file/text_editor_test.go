@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -225,6 +226,7 @@ func TestTextEditorRefusals(t *testing.T) {
 				requireShown(t, reportOf(t, r).LatestFileState)
 			}
 			if c.code == fault.FileChangedSinceRead && c.reason == fault.Changed { // the state in the result is the next base
+				require.Equal(t, "Make the change again for latest_file_state.", r.Result.Error.Remedy)
 				succeed(t, s.Call(file.TextEditor, replaceArgs("a.txt", "two", "TWO")))
 			}
 		})
@@ -283,6 +285,23 @@ func TestTextEditorViewIsRead(t *testing.T) {
 	viewed(t, s, "b.txt")
 	require.Len(t, s.Confirmations(), 1)
 	require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, s.Confirmations()[0].Outcomes)
+}
+
+// ED-03: rules about list_directory apply to views, by its argument too, and leave other paths.
+func TestTextEditorViewOfDirectories(t *testing.T) {
+	s := newSession(t, func(p *config.Parameters) {
+		name := filepath.Join(t.TempDir(), "rules.toml")
+		rule := "[[rule]]\ntoolName = \"list_directory\"\nargsPattern = '\"dir_path\":\"[^\"]*secret'\ndecision = \"deny\"\npriority = 900\n"
+		require.NoError(t, os.WriteFile(name, []byte(rule), 0o600))
+		p.Policy.Paths = []string{name}
+	})
+	require.NoError(t, os.MkdirAll(s.Path("secret"), 0o755))
+	s.Write("secret/x.go", "package x\n")
+	s.Write("a.txt", base)
+	for tool, a := range map[string]args{file.ListDirectory: {"dir_path": "secret"}, file.TextEditor: {"command": "view", "path": "secret"}} {
+		requireError(t, s.Call(tool, a), fault.PolicyViolation, "")
+	}
+	require.Contains(t, viewed(t, s, "."), `"name":"a.txt"`)
 }
 
 // ED-03: a file that may not be read can neither be viewed nor changed without its content.
