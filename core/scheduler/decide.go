@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -48,7 +49,11 @@ func (c *call) judge(ctx context.Context) {
 	var checkers []policy.Checker
 	for i, path := range files {
 		c.subject = whole
-		if params, err := tools.Amend(whole.Params, map[string]any{"file_path": path}); err == nil { // Params is an object
+		names := map[string]any{"file_path": path}
+		if slices.Contains(whole.GovernedBy, "list_directory") { // rules about that match its argument
+			names["dir_path"] = path
+		}
+		if params, err := tools.Amend(whole.Params, names); err == nil { // Params is an object
 			c.subject.Params = params
 		}
 		c.judgeOne(ctx)
@@ -102,19 +107,23 @@ func (c *call) resolve(ctx context.Context) string {
 	return unresolved
 }
 
+// effectNames returns the effects of a spec, for policy.
+func effectNames(s tools.Spec) (names []string) {
+	for _, e := range s.Effects {
+		names = append(names, string(e))
+	}
+	return names
+}
+
 // newSubject returns the scheduler's knowledge of the call, for policy.
 func (c *call) newSubject() policy.Call {
 	s := c.spec
-	var effects []string
-	for _, e := range s.Effects {
-		effects = append(effects, string(e))
-	}
 	subject := policy.Call{
 		Tool:       s.Name,
 		Aliases:    s.Aliases,
 		GovernedBy: s.GovernedBy,
 		Kind:       string(s.Kind),
-		Effects:    effects,
+		Effects:    effectNames(s),
 		Mutates:    s.Mutates(),
 		Params:     c.params,
 		Mode:       c.o.Mode(),

@@ -121,8 +121,15 @@ func (c *call) buildUnregistered() {
 	if tool == nil {
 		return
 	}
-	if inv, err := tool.Build(c.request.Args); err == nil {
-		c.inv, c.subject.Params = inv, inv.Params()
+	inv, err := tool.Build(c.request.Args)
+	if err != nil {
+		return
+	}
+	c.inv, c.subject.Params = inv, inv.Params()
+	if n, ok := inv.(narrowing); ok {
+		spec := n.Narrow(tool.Spec())
+		c.subject.Kind, c.subject.Effects, c.subject.Mutates = string(spec.Kind), effectNames(spec), spec.Mutates()
+		c.subject.GovernedBy = spec.GovernedBy
 	}
 }
 

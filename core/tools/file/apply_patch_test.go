@@ -1,7 +1,6 @@
 package file_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -43,51 +41,33 @@ func readTwo(t testing.TB, s *configtest.Session) {
 	}
 }
 
-// ED-01, ED-03: each safety case of a change of one file, alone and as one of three. A refusal changes nothing, names the
-// file, and has the code of safe_patch.
+// ED-01: the refusals of its operations, alone and as one of three; those of every dialect are in TestEveryDialect. A
+// refusal changes nothing, and names the operation.
 func TestApplyPatchRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		setUp   func(*config.Parameters)
-		before  func(t *testing.T, s *configtest.Session)
+		before  func(s *configtest.Session)
 		section string
 		code    fault.Code
 		reason  fault.Reason
 		shown   bool // the refusal shows the state of b.txt
 	}{
-		"unseen": {
-			before: func(_ *testing.T, s *configtest.Session) { s.Write("new.txt", base) }, section: two("new.txt"),
-			code: fault.EditRequiresPriorRead, reason: fault.NeverRead,
-		},
 		"stale": {
-			before: func(_ *testing.T, s *configtest.Session) { s.Write("b.txt", base+"four\n") }, section: two("b.txt"),
+			before: func(s *configtest.Session) { s.Write("b.txt", base+"four\n") }, section: two("b.txt"),
 			code: fault.FileChangedSinceRead, reason: fault.Changed, shown: true,
-		},
-		"disappeared": {
-			before: func(t *testing.T, s *configtest.Session) { require.NoError(t, os.Remove(s.Path("b.txt"))) }, section: two("b.txt"),
-			code: fault.FileChangedSinceRead, reason: fault.Disappeared,
 		},
 		"absent": {section: two("none.txt"), code: fault.FileNotFound},
 		"exists": {section: added("b.txt"), code: fault.AttemptToCreateExist, shown: true},
-		"ambiguous": {
-			before:  func(t *testing.T, s *configtest.Session) { s.Write("b.txt", "x\ny\nx\ny\n"); read(t, s, "b.txt") },
-			section: "*** Update File: b.txt\n@@\n x\n-y\n+z\n", code: fault.AmbiguousDiff, shown: true,
+		"exists, empty": {
+			before: func(s *configtest.Session) { s.Write("empty.txt", "") }, section: added("empty.txt"),
+			code: fault.EditRequiresPriorRead, reason: fault.NeverRead,
 		},
-		"no place": {section: "*** Update File: b.txt\n@@\n-nothing\n+x\n", code: fault.InvalidDiff, shown: true},
-		"outside":  {section: two("../b.txt"), code: fault.PathNotInWorkspace},
-		"directory": {
-			before: func(t *testing.T, s *configtest.Session) { require.NoError(t, os.Mkdir(s.Path("dir"), 0o755)) }, section: two("dir"),
-			code: fault.TargetIsDirectory,
-		},
+		"outside, absolute": {section: two(filepath.Join(os.TempDir(), "b.txt")), code: fault.PathNotInWorkspace},
+		"outside by ..":     {section: added("x/../../b.txt"), code: fault.PathNotInWorkspace},
+		"moved outside":     {section: "*** Update File: b.txt\n*** Move to: ../moved.txt\n", code: fault.PathNotInWorkspace},
+		"no place":          {section: "*** Update File: b.txt\n@@\n-nothing\n+x\n", code: fault.InvalidDiff, shown: true},
 		"target exists": {section: "*** Update File: b.txt\n*** Move to: other.txt\n@@\n one\n-two\n+TWO\n", code: fault.EditRequiresPriorRead, reason: fault.NeverRead, shown: true,
-			before: func(_ *testing.T, s *configtest.Session) { s.Write("other.txt", "x\n") }},
-		"denied by a rule on edit": {
-			setUp: func(p *config.Parameters) { p.Policy.Paths = []string{ruleFile(t, "edit")} }, section: two("b.txt"),
-			code: fault.PolicyViolation,
-		},
-		"denied by a rule on safe_patch": {
-			setUp: func(p *config.Parameters) { p.Policy.Paths = []string{ruleFile(t, "safe_patch")} }, section: two("b.txt"),
-			code: fault.PolicyViolation,
-		},
+			before: func(s *configtest.Session) { s.Write("other.txt", "x\n") }},
 		"deleted although denied": {
 			setUp: func(p *config.Parameters) { p.Policy.Paths = []string{ruleFile(t, "write_file")} }, section: "*** Delete File: b.txt\n",
 			code: fault.PolicyViolation,
@@ -97,21 +77,6 @@ func TestApplyPatchRefuses(t *testing.T) {
 			section: "*** Update File: e.txt\n*** Move to: x/../b.txt\n@@\n one\n-two\n+TWO\n",
 			code:    fault.PolicyViolation,
 		},
-		"withheld": {
-			setUp: func(p *config.Parameters) { p.Tools.Exclude = []string{file.ReadFile} }, section: two("b.txt"),
-			code: fault.EditRequiresPriorRead, reason: fault.NeverRead,
-		},
-		"hook": {
-			setUp: func(p *config.Parameters) {
-				p.Calls.Before = append(p.Calls.Before, func(_ context.Context, p scheduler.Proposal) (scheduler.Advice, error) {
-					if p.Spec.Name == file.ApplyPatch && strings.Contains(string(p.Args), "b.txt") {
-						return scheduler.Advice{Verdict: policy.Deny, Reason: "no"}, nil
-					}
-					return scheduler.Advice{}, nil
-				})
-			}, section: two("b.txt"), code: fault.PolicyViolation,
-		},
-		"declined": {section: two("b.txt"), code: fault.DeniedByUser},
 	} {
 		for _, all := range []bool{false, true} {
 			t.Run(name+map[bool]string{false: ", one", true: ", three"}[all], func(t *testing.T) {
@@ -120,16 +85,9 @@ func TestApplyPatchRefuses(t *testing.T) {
 						c.setUp(p)
 					}
 				})
-				if name == "declined" {
-					s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
-				}
-				s.Write("a.txt", base)
-				s.Write("b.txt", base)
-				if name != "withheld" {
-					readTwo(t, s)
-				}
+				readTwo(t, s)
 				if c.before != nil {
-					c.before(t, s)
+					c.before(s)
 				}
 				sections := []string{c.section}
 				if all {
@@ -264,6 +222,20 @@ func TestApplyPatchOfHiddenFiles(t *testing.T) {
 	require.Equal(t, changed, s.Read("b.txt"))
 	require.NotContains(t, r.Result.LLMContent.String(), "three")
 	require.NotContains(t, r.Result.ReturnDisplay.Text, "three")
+}
+
+// ED-01: paths may be absolute, and contain .. inside the workspace. A path of Windows is the name of a file elsewhere.
+func TestApplyPatchPaths(t *testing.T) {
+	s := newSession(t, autoEdit)
+	for _, name := range []string{s.Path("a.txt"), "./x/../a.txt"} {
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		succeed(t, patchAll(s, two(name)))
+		require.Equal(t, changed, s.Read("a.txt"))
+	}
+	before := tree(t, s.Dir)
+	requireError(t, patchAll(s, two(`C:\Windows\a.txt`)), fault.FileNotFound, "")
+	require.Equal(t, before, tree(t, s.Dir))
 }
 
 // TX-01: two operations on one file refuse the set, also through a link.

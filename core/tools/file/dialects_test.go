@@ -54,8 +54,9 @@ var dialects = map[string]dialect{
 		return args{"input": hunks(path, from, to), "bases": args{path: sum(from)}}
 	}},
 	"apply_patch set": {tool: file.ApplyPatch, seen: true, change: func(path, from, to string) args {
-		return args{"input": hunks(path, from, to) + "--- /dev/null\n+++ b/other.txt\n@@ -0,0 +1 @@\n+other\n"}
+		return args{"input": "--- /dev/null\n+++ b/other.txt\n@@ -0,0 +1 @@\n+other\n" + hunks(path, from, to)}
 	}},
+	"str_replace_based_edit_tool": {tool: file.TextEditor, seen: true, change: replaceArgs},
 }
 
 // ED-03: every safety case has the same result in every dialect: nothing changes, and the error has the same code.
@@ -115,7 +116,7 @@ func TestEveryDialect(t *testing.T) {
 					}
 				}
 				r := g.Call(g.d.tool, a)
-				if g.d.tool == file.Edit {
+				if g.d.tool == file.Edit || g.d.tool == file.TextEditor {
 					require.Equal(t, fault.EditOccurrenceMismatch, r.Result.Error.Code)
 					r.Result.Error.Code = fault.AmbiguousDiff
 				}
@@ -148,7 +149,7 @@ func TestEveryDialect(t *testing.T) {
 		"denied by a rule on write_file": {
 			setUp:  denies("write_file", ""),
 			call:   func(_ *testing.T, g given) scheduler.Response { return call(g, "a.txt") },
-			unless: func(d dialect) bool { return d.tool != file.WriteFile && d.tool != file.ApplyPatch }, code: fault.PolicyViolation,
+			unless: func(d dialect) bool { return d.tool == file.SafePatch || d.tool == file.Edit }, code: fault.PolicyViolation,
 		},
 		"hook that blocks": {
 			setUp: before(func(_ context.Context, p scheduler.Proposal) (scheduler.Advice, error) {

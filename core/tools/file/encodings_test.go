@@ -48,7 +48,7 @@ func windows1252(text string) string {
 	return string(b)
 }
 
-// FS-55: each of the three tools keeps the encoding, byte order mark, line endings and permissions. The hash is that of
+// FS-55: each tool that changes files keeps the encoding, byte order mark, line endings and permissions. The hash is that of
 // the bytes on disk.
 func TestChangesKeepTheFormat(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,11 @@ func TestChangesKeepTheFormat(t *testing.T) {
 				file.WriteFile: func(hash string) args {
 					return writeArgs("a.txt", strings.Replace(text, line, "geändert\nund länger", 1), hash)
 				},
-				file.Edit: func(string) args { return editArgs("a.txt", line, "geändert\nund länger") },
+				file.Edit:       func(string) args { return editArgs("a.txt", line, "geändert\nund länger") },
+				file.TextEditor: func(string) args { return replaceArgs("a.txt", line, "geändert\nund länger") },
+				file.ApplyPatch: func(string) args {
+					return args{"input": envelope("*** Update File: a.txt\n@@\n-" + line + "\n+geändert\n+und länger\n")}
+				},
 			} {
 				t.Run(name+"/"+ending+"/"+tool, func(t *testing.T) {
 					s := newSession(t, autoEdit)
