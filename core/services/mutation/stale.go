@@ -3,6 +3,7 @@ package mutation
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -146,6 +147,8 @@ func (s *Service) writtenCarried(ctx context.Context, p *Plan, out commit.Outcom
 	if len(hunks) > maxForeign {
 		notices = notices[1:]
 	}
+	longest := int64(math.MaxInt64)
+	bare := filestate.State{Version: &longest, SHA256: &out.SHA256, FilePath: path.String()}
 	var st filestate.State
 	regions := false
 	if known && o.version != 0 && !p.moves() && s.state.WantsRegions(path, text) {
@@ -153,7 +156,7 @@ func (s *Service) writtenCarried(ctx context.Context, p *Plan, out commit.Outcom
 	}
 	switch {
 	case regions:
-	case known && len(hunks) <= maxForeign && s.state.FitsNotice(path, filestate.State{}, notices[0], room):
+	case known && len(hunks) <= maxForeign && s.state.FitsNotice(path, bare, notices[0], room):
 		st = s.state.WrittenWithin(ctx, path, out.Info, text, out.SHA256, true, room)
 	default:
 		st = s.state.WrittenWithin(ctx, path, out.Info, text, out.SHA256, false, room)

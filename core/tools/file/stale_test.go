@@ -270,6 +270,32 @@ func TestRebaseThatIsNotKnown(t *testing.T) {
 	requireError(t, s.Call(file.Edit, editArgs("a.txt", "line 80 of", "LINE 80 OF")), fault.FileChangedSinceRead, fault.Changed)
 }
 
+// ST-04: the version is known if and only if the result has room for the change of the other program.
+func TestRebaseKnowsWhatItShows(t *testing.T) {
+	t.Parallel()
+	base := numbered(1000)
+	theirs := strings.Replace(base, "line 10 of", strings.Repeat("new ", 500), 1)
+	results := make(map[bool]int)
+	for most := 3200; most <= 4400; most += 40 {
+		s := newSession(t, rebasing, regionsAbove(-1))
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		s.Write("a.txt", theirs)
+		state, err := s.FileState()
+		require.NoError(t, err)
+		state.SetResultBytes(most)
+		r := s.Call(file.SafePatch, patchArgs("a.txt", between(base, replaceLines(base, 60)), sum(base)))
+		require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+		st := configtest.Decode[file.Report](t, r).LatestFileState
+		require.Nil(t, st.Content)
+		shown := strings.Contains(st.Notice, "\n+new new ")
+		results[shown]++
+		r = s.Call(file.Edit, editArgs("a.txt", "line 80 of", "LINE 80 OF"))
+		require.Equal(t, shown, r.Status == scheduler.StatusSuccess, "a result of %d bytes: %v", most, r.Result.Error)
+	}
+	require.Len(t, results, 2, "%v", results)
+}
+
 // ST-05: if the file changes after the approval, the question is asked again, with the diff that will be applied.
 func TestRebaseAsksAgain(t *testing.T) {
 	t.Parallel()
