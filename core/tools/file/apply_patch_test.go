@@ -3,6 +3,7 @@ package file_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -222,9 +223,23 @@ func TestApplyPatchOfHiddenFiles(t *testing.T) {
 	require.Equal(t, changed, s.Read("b.txt"))
 	require.NotContains(t, r.Result.LLMContent.String(), "three")
 	require.NotContains(t, r.Result.ReturnDisplay.Text, "three")
+
+	// A set with it has no retry token, whose patch would contain lines around the change.
+	for _, hash := range []string{sum(changed), ""} {
+		s.Write("a.txt", numbered(100))
+		read(t, s, "a.txt")
+		s.Write("a.txt", replaceLines(numbered(100), 10))
+		sections, bases := []string{line60("a.txt")}, args{}
+		if hash != "" {
+			sections, bases = append(sections, "*** Update File: b.txt\n@@\n-TWO\n+two\n"), args{"b.txt": hash}
+		}
+		r = s.Call(file.ApplyPatch, args{"input": envelope(sections...), "bases": bases})
+		requireError(t, r, fault.FileChangedSinceRead, fault.Changed)
+		require.Equal(t, hash == "", r.Result.Error.Retry != "", "with the hash %q", hash)
+	}
 }
 
-// ED-01: paths may be absolute, and contain .. inside the workspace. A path of Windows is the name of a file elsewhere.
+// ED-01: paths may be absolute, and contain .. inside the workspace. Elsewhere a path of Windows is the name of a file.
 func TestApplyPatchPaths(t *testing.T) {
 	s := newSession(t, autoEdit)
 	for _, name := range []string{s.Path("a.txt"), "./x/../a.txt"} {
@@ -234,7 +249,11 @@ func TestApplyPatchPaths(t *testing.T) {
 		require.Equal(t, changed, s.Read("a.txt"))
 	}
 	before := tree(t, s.Dir)
-	requireError(t, patchAll(s, two(`C:\Windows\a.txt`)), fault.FileNotFound, "")
+	code := fault.FileNotFound
+	if runtime.GOOS == "windows" {
+		code = fault.PathNotInWorkspace
+	}
+	requireError(t, patchAll(s, two(`C:\Windows\a.txt`)), code, "")
 	require.Equal(t, before, tree(t, s.Dir))
 }
 

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -73,8 +74,11 @@ func (s Services) makes(diff *patch.Diff, plan *mutation.Plan) bool {
 }
 
 // patchRetry returns the changes of a patch, some of them carried over, in the form of apply_patch; nil if a patch
-// cannot express them.
+// cannot express them, or would contain lines of a file that the model must not see: recordings have its arguments.
 func (s Services) patchRetry(operations []applypatch.Operation, changes []*change, plans []*mutation.Plan) *retry {
+	if slices.ContainsFunc(plans, (*mutation.Plan).Hidden) {
+		return nil
+	}
 	r := &retry{tool: ApplyPatch, bases: make(map[string]string), remedy: "Call apply_patch with input %s, or make a new patch for the current state."}
 	var b strings.Builder
 	b.WriteString("*** Begin Patch\n")
