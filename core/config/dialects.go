@@ -41,7 +41,7 @@ func (t *Tools) checkDialect() error {
 	return nil
 }
 
-// dialects are the edit dialects of a session whose model selects one. The tool of a former model stays registered, because
+// dialects are the edit dialects of a session whose model selects one. The tool of a previous model stays registered, because
 // the history has calls of it, and is no longer declared. The zero value is of a session with fixed dialects. It is safe
 // for concurrent use.
 type dialects struct {
@@ -111,13 +111,13 @@ func (c *Config) useModel(s *session, requested, resolved string) {
 		return
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.requested, d.resolved = requested, resolved
+	d.mu.Unlock() // subscribers of the registry may ask for the hidden dialects
 	t := d.bound[file.DialectOf(resolved)]
 	if t == nil || slices.Contains(s.registry.Names(), t.Spec().Name) {
 		return
 	}
-	if err := s.registry.Register(t); err != nil { // not for a built-in tool
+	if err := s.registry.Renew(t); err != nil { // not for a built-in tool; a concurrent call may have registered it
 		c.params().Environment.Logger.Warn("registering an edit dialect", slog.Any("error", err))
 	}
 }

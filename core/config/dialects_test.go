@@ -42,7 +42,7 @@ func declaredDialects(t *testing.T, c *config.Config) []string {
 	return dialectsIn(names)
 }
 
-// ED-04: with auto the model selects one tool, and the declared tool follows the model. That of the former model can still
+// ED-04: with auto the model selects one tool, and the declared tool follows the model. That of the previous model can still
 // be called.
 func TestAutoDialectFollowsTheModel(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
