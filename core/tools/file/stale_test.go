@@ -276,7 +276,7 @@ func TestRebaseKnowsWhatItShows(t *testing.T) {
 	base := numbered(1000)
 	theirs := strings.Replace(base, "line 10 of", strings.Repeat("new ", 500), 1)
 	results := make(map[bool]int)
-	for most := 3200; most <= 4400; most += 40 {
+	for most := 3200; most <= 4600; most += 40 {
 		s := newSession(t, rebasing, regionsAbove(-1))
 		s.Write("a.txt", base)
 		read(t, s, "a.txt")
