@@ -24,14 +24,9 @@ func positional(p *program.Program, root *cobra.Command, talk *conversation.Flag
 		return nil
 	}
 	prompt := strings.Join(args, " ")
-	near := root.SuggestionsFor(args[0])
 	switch {
-	case len(strings.Fields(prompt)) < 2 || len(args) == 2 && len(near) > 0:
-		remedy := "See fettle --help; to send a prompt of one word, use fettle -p."
-		if len(near) > 0 {
-			remedy = "Did you mean fettle " + strings.Join(near, " or fettle ") + "? " + remedy
-		}
-		return program.UsageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
+	case len(strings.Fields(prompt)) < 2 || len(args) == 2 && len(root.SuggestionsFor(args[0])) > 0:
+		return program.UnknownCommand(root, args[0], "See fettle --help; to send a prompt of one word, use fettle -p.")
 	case given(conversation.PromptFlag) || given(conversation.FirstFlag):
 		return program.UsageError("There are two prompts: one of a flag and "+fmt.Sprintf("%q.", prompt), "Give one of them.")
 	}

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/config/internal/elicit"
@@ -15,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/discovered"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -210,11 +210,9 @@ func (c *Config) afterServer(s *session, sh *shared) scheduler.After {
 		}
 		removed, err := sh.names.Remove()
 		c.logRemoved(removed, err)
-		if len(removed) > 0 {
-			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Removed Protected Paths (which confined programs may not create; fettle recover tells where they are kept): " + listed(removed)})
-		}
-		if err != nil {
-			r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: "Remaining Protected Paths (tell the user to inspect and remove them): " + escape.Quoted(err.Error())})
+		r.LLMContent.Parts = slices.Clone(r.LLMContent.Parts)
+		for _, note := range discovered.RemovedNotes(removed, err) {
+			r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: note})
 		}
 		if !d.Spec.Mutates() {
 			return r, nil
@@ -228,20 +226,11 @@ func (c *Config) afterServer(s *session, sh *shared) scheduler.After {
 			{"Removed Files (that you had read)", gone},
 		} {
 			if len(note.paths) > 0 {
-				r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: note.what + ": " + listed(note.paths)})
+				r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: note.what + ": " + escape.Paths(note.paths)})
 			}
 		}
 		return r, nil
 	}
-}
-
-// listed joins a bounded number of paths.
-func listed(paths []string) string {
-	const most = 20
-	if len(paths) <= most {
-		return strings.Join(paths, ", ")
-	}
-	return strings.Join(paths[:most], ", ") + ", …"
 }
 
 // closeServers closes the connections to servers.

@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -123,4 +124,21 @@ func Middle(s string, n int, mark string) string {
 	r := []rune(s)
 	keep := max(n-utf8.RuneCountInString(mark), 0) / 2
 	return string(r[:keep]) + mark + string(r[len(r)-keep:])
+}
+
+// Paths joins file paths for one line: the first 20, each quoted if it needs that and at most 200
+// characters long, and the number of the others.
+func Paths(paths []string) string {
+	const most = 20
+	var b strings.Builder
+	for i, p := range paths[:min(len(paths), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(Clip(Quoted(p), 200))
+	}
+	if more := len(paths) - most; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	return b.String()
 }

@@ -1,6 +1,7 @@
 package escape_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -39,6 +40,15 @@ func TestEnds(t *testing.T) {
 	head, tail, omitted = escape.Ends("abc", 2, 1)
 	require.Equal(t, []any{"abc", "", 0}, []any{head, tail, omitted})
 	require.Len(t, escape.Head(strings.Repeat("\x80", 9), 5), 2, "what is no text is cut near the limit")
+}
+
+func TestPaths(t *testing.T) {
+	require.Empty(t, escape.Paths(nil))
+	require.Equal(t, `/a, "b\nc"`, escape.Paths([]string{"/a", "b\nc"}))
+	many := slices.Repeat([]string{strings.Repeat("d", 300)}, 22)
+	text := escape.Paths(many)
+	require.True(t, strings.HasSuffix(text, "… and 2 more"), text)
+	require.Less(t, utf8.RuneCountInString(text), 20*203)
 }
 
 // The limit holds, the result has no hidden characters, and no character is split.

@@ -14,11 +14,16 @@ func KnownSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	remedy := "See " + cmd.CommandPath() + " --help."
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		remedy = "Did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "? " + remedy
+	return UnknownCommand(cmd, args[0], "See "+cmd.CommandPath()+" --help.")
+}
+
+// UnknownCommand returns the error for an unknown subcommand of cmd, whose remedy begins
+// with similar ones.
+func UnknownCommand(cmd *cobra.Command, name, remedy string) error {
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		remedy = "Did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or "+cmd.CommandPath()+" ") + "? " + remedy
 	}
-	return UsageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
+	return UsageError(fmt.Sprintf("Unknown command %q.", name), remedy)
 }
 
 // ExactlyOne requires exactly one argument.

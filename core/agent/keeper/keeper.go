@@ -217,6 +217,9 @@ func (k *Keeper) PutBase(p workspace.Path, data []byte) bool {
 		return false
 	}
 	added, err := k.store.Put(data)
+	if log := k.o.Store.Logger; err != nil && log != nil {
+		log.Warn("a base of a change is not stored", "path", p.String(), "err", err)
+	}
 	return added && err == nil
 }
 

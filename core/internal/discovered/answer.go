@@ -20,13 +20,23 @@ const (
 // result returns the result of a call whose program has run.
 func (t *tool) result(out process.Output) tools.Result {
 	r := t.outcome(out)
-	if len(out.Removed) > 0 {
-		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemoved Protected Paths (which confined programs may not create; fettle recover tells where they are kept): " + strings.Join(out.Removed, ", ")})
-	}
-	if out.RemoveError != nil {
-		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\nRemaining Protected Paths (tell the user to inspect and remove them): " + escape.Quoted(out.RemoveError.Error())})
+	for _, note := range RemovedNotes(out.Removed, out.RemoveError) {
+		r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "\n" + note})
 	}
 	return r
+}
+
+// RemovedNotes returns what a result says about the protected paths that a confined program has
+// created: those that were moved away, and why some were not. nil: nothing.
+func RemovedNotes(removed []string, why error) []string {
+	var notes []string
+	if len(removed) > 0 {
+		notes = append(notes, "Removed Protected Paths (which confined programs may not create; fettle recover lists where they are kept): "+escape.Paths(removed))
+	}
+	if why != nil {
+		notes = append(notes, "Remaining Protected Paths (tell the user to inspect and remove them): "+escape.Clip(escape.Quoted(why.Error()), 500))
+	}
+	return notes
 }
 
 func (t *tool) outcome(out process.Output) tools.Result {

@@ -64,19 +64,9 @@ func (a *answer) saved(r process.Result) {
 
 // files writes paths on one line, limited to the first ones.
 func (a *answer) files(name string, paths []string, note string) {
-	const most = 20
-	if len(paths) == 0 {
-		return
+	if len(paths) > 0 {
+		a.line(name, escape.Paths(paths)+" ("+note+")")
 	}
-	var shown []string
-	for _, p := range paths[:min(len(paths), most)] {
-		shown = append(shown, printable(p))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(paths) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	a.line(name, text+" ("+note+")")
 }
 
 // process writes the state of a background process and the amount of dropped output.
