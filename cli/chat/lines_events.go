@@ -52,6 +52,10 @@ func (l *lines) event(e interactive.Event) {
 		l.history(e.History)
 	case interactive.EventDialog:
 		l.paragraph(strings.TrimSpace(e.Title + "\n\n" + e.Text))
+	case interactive.EventPick:
+		if e.Pick != nil {
+			l.list(*e.Pick)
+		}
 	case interactive.EventCopy:
 		l.paragraph("[copy this text]\n" + e.Text)
 	case interactive.EventQuit:
@@ -64,6 +68,33 @@ func (l *lines) paragraph(text string) {
 	if text = strings.Trim(text, "\n"); text != "" {
 		l.Screen.Printf("%s\n", display.Printable(text))
 	}
+}
+
+// list prints a list to choose from: a marker before the selected item, the name, the
+// state, the description.
+func (l *lines) list(p interactive.Pick) {
+	var b strings.Builder
+	b.WriteString(display.Line(p.Title) + "\n")
+	for _, item := range p.Items {
+		mark := " "
+		if item.Selected {
+			mark = "*"
+		}
+		line := display.Line(item.Name)
+		if item.State != "" {
+			line += " (" + display.Line(item.State) + ")"
+		}
+		if item.Description != "" {
+			line += ": " + display.Line(item.Description)
+		}
+		b.WriteString(mark + " " + line + "\n")
+	}
+	if len(p.Items) == 0 {
+		b.WriteString("  " + display.Line(p.Empty) + "\n")
+	} else if p.Usage != "" {
+		b.WriteString(display.Line(p.Usage) + "\n")
+	}
+	l.paragraph(b.String())
 }
 
 func (l *lines) message(level interactive.Level, text string) {

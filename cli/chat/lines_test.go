@@ -203,6 +203,10 @@ func TestLinesEvents(t *testing.T) {
 		{Kind: interactive.EventClear},
 		{Kind: interactive.EventHistory, History: []interactive.Item{{Role: "user", Text: bad}, {Role: "assistant", Text: bad}, {Role: "tool", Name: "read_file", Text: bad, OK: true, Status: "success"}, {Role: "tool", Name: "edit", Status: "error"}, {Role: "tool", Name: "glob", Status: "cancelled"}, {Role: "notice", Text: "Interrupted."}}},
 		{Kind: interactive.EventDialog, Title: "Title", Text: bad},
+		{Kind: interactive.EventPick, Pick: &interactive.Pick{Title: "Models", Usage: "/model NAME selects one.", Items: []interactive.PickItem{
+			{Name: "one", State: "current", Description: bad, Selected: true}, {Name: "two"},
+		}}},
+		{Kind: interactive.EventPick, Pick: &interactive.Pick{Title: "Sessions", Empty: "None yet."}},
 		{Kind: interactive.EventCopy, Text: bad},
 		{Kind: interactive.EventQuit, Text: "Bye " + bad},
 	}
@@ -215,7 +219,7 @@ func TestLinesEvents(t *testing.T) {
 	for _, want := range []string{
 		"[prompt] another x<U+001B>[2J", "[thinking] Thinking", "text x<U+001B>", "sources:\n", "warning: x<", "error: Broken x<U+001B>[2J<U+001B>]0;t<U+0007>y<U+202E><U+009B>z",
 		"Mend it.", "[called off]", "error: The prompt was refused", "error: max_session_turns", "info x<", "error: grave", "[working] reading", "red x", "[new conversation]",
-		"> x<U+001B>", "[read_file] x<", "[edit] failed", "[glob] called off\n", "[Interrupted.]\n", "Title\n\nx<", "[copy this text]\n", "Bye x<",
+		"> x<U+001B>", "[read_file] x<", "[edit] failed", "[glob] called off\n", "[Interrupted.]\n", "Title\n\nx<", "Models\n* one (current): x<", "\n  two\n/model NAME selects one.\n", "Sessions\n  None yet.\n", "[copy this text]\n", "Bye x<",
 	} {
 		require.Contains(t, shown, want)
 	}

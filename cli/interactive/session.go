@@ -50,6 +50,7 @@ const (
 	EventClear   EventKind = "clear"   // clears the screen
 	EventHistory EventKind = "history" // History: clears the screen and shows these items
 	EventDialog  EventKind = "dialog"  // Title, Text: a page to read and close, in Markdown
+	EventPick    EventKind = "pick"    // Pick: a list to choose from
 	EventCopy    EventKind = "copy"    // Text: to copy to the clipboard
 	EventQuit    EventKind = "quit"    // Text: the final message; the session ends
 )
@@ -72,6 +73,7 @@ type Event struct {
 	Text    string
 	Agent   *agent.Event
 	History []Item
+	Pick    *Pick
 }
 
 // Item is an entry of an earlier conversation.

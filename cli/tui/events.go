@@ -52,6 +52,10 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		m.restore(e.History)
 	case interactive.EventDialog:
 		m.pager = newPager(e.Title, e.Text)
+	case interactive.EventPick:
+		if e.Pick != nil {
+			m.picker = newPicker(*e.Pick)
+		}
 	case interactive.EventCopy:
 		m.note(interactive.LevelInfo, "Copied to the clipboard, if the terminal allows it.")
 		return tea.SetClipboard(e.Text)

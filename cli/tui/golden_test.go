@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,14 +24,17 @@ import (
 
 var update = flag.Bool("update", false, "write the screens below testdata anew")
 
-// sizes are the terminal sizes of every golden screen.
-var sizes = []struct{ width, height int }{{80, 24}, {40, 10}}
+// size is the size of a terminal.
+type size struct{ width, height int }
+
+// sizes are the terminal sizes of most golden screens.
+var sizes = []size{{80, 24}, {40, 10}}
 
 // golden compares the screen with the file in testdata at each size, and checks the
 // number of rows and their widths.
-func (r *rig) golden(name string) {
+func (r *rig) golden(name string, also ...size) {
 	r.Helper()
-	for _, size := range sizes {
+	for _, size := range slices.Concat(sizes, also) {
 		r.size(size.width, size.height)
 		screen := r.text()
 		rows := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")

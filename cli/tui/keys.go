@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// key handles a key: first the current dialog, then the pager or list above the
-// input, then the input.
+// key handles a key: first the current dialog, then the pager or list in place of the
+// input, then the candidates, then the input.
 func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	stroke := k.Keystroke()
 	switch stroke {
@@ -30,6 +30,10 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		if m.pager.key(k) {
 			m.pager = nil
 		}
+		return nil
+	}
+	if m.picker != nil {
+		m.pickKey(k)
 		return nil
 	}
 	m.notice = ""
@@ -126,7 +130,7 @@ func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) {
 // typedRun returns the text of the leading text keys of a batch, and their number. A
 // terminal without bracketed paste sends thousands of them at once.
 func (m *screen) typedRun(batch batchMsg) (text string, n int) {
-	if m.question() != nil || m.pager != nil || m.search != nil {
+	if m.question() != nil || m.pager != nil || m.picker != nil || m.search != nil {
 		return "", 0
 	}
 	var b strings.Builder

@@ -55,6 +55,7 @@ type screen struct {
 	turns      int
 	questions  []*asked // the first is displayed, or about to be
 	pager      *pager
+	picker     *picker
 	notice     string // of the last key; cleared by the next one
 	typedAt    time.Time
 	answeredAt time.Time
@@ -133,10 +134,11 @@ type shape struct {
 	width, height int
 	question      *asked
 	pager         *pager
+	picker        *picker
 }
 
 func (m *screen) shape() shape {
-	return shape{m.width, m.height, m.question(), m.pager}
+	return shape{m.width, m.height, m.question(), m.pager, m.picker}
 }
 
 func (m *screen) update(msg any) tea.Cmd {
@@ -199,6 +201,10 @@ func (m *screen) update(msg any) tea.Cmd {
 // use for it, it is kept for the input.
 func (m *screen) paste(text string) {
 	if q := m.question(); q != nil && q.armed && q.dialog.paste(text) {
+		return
+	}
+	if m.picker != nil && m.pager == nil {
+		m.picker.paste(text)
 		return
 	}
 	m.input.paste(text)
@@ -288,7 +294,7 @@ func (m *screen) note(level interactive.Level, text string) {
 	m.transcript.Add(&blocks.Note{Level: level, Text: text})
 }
 
-// scroll moves the pager, the dialog or the conversation by rows.
+// scroll moves the pager, the list, the dialog or the conversation by rows.
 func (m *screen) scroll(n int) {
 	if q := m.question(); q != nil {
 		q.dialog.scroll(n)
@@ -296,6 +302,10 @@ func (m *screen) scroll(n int) {
 	}
 	if m.pager != nil {
 		m.pager.scroll(n)
+		return
+	}
+	if m.picker != nil {
+		m.picker.move(n)
 		return
 	}
 	m.transcript.Scroll(n, m.layout().transcript, m.style())

@@ -11,8 +11,8 @@ import (
 )
 
 // layout holds the number of rows of each part of the screen. From the top:
-// conversation, activity, queued inputs, input between rules (replaced by a dialog or
-// a pager), candidates, status line.
+// conversation, activity, queued inputs, input between rules (replaced by a dialog, a
+// pager or a list to choose from), candidates, status line.
 type layout struct {
 	transcript, working, queued, input, candidates int
 }
@@ -31,7 +31,7 @@ func (m *screen) layout() layout {
 	}
 	l.queued = min(len(m.queued), maxQueuedShown)
 	left := m.height - 1 // the status line
-	if m.question() == nil && m.pager == nil {
+	if m.question() == nil && m.pager == nil && m.picker == nil {
 		most := max(min(m.height/3, 10), 1)
 		l.input = min(len(m.input.rows(m.inputColumns())), most) + m.rules()
 		if m.completion.open() {
@@ -44,6 +44,9 @@ func (m *screen) layout() layout {
 		}
 		l.working, l.queued = 0, 0
 		l.input = left - keep
+		if m.question() == nil && m.pager == nil {
+			l.input = min(l.input, m.picker.height(m.style()))
+		}
 	}
 	for left-l.input-l.candidates-l.working-l.queued < 1 && l.queued > 0 {
 		l.queued--
@@ -95,6 +98,8 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 		part, cursor = q.dialog.view(v, l.input, q.armed)
 	case m.pager != nil:
 		part = m.pager.view(v, l.input)
+	case m.picker != nil:
+		part, cursor = m.picker.view(v, l.input)
 	default:
 		part, cursor = m.drawInput(v, l)
 	}

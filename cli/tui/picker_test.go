@@ -1,0 +1,140 @@
+package tui
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// modelsPick returns a list of models.
+func modelsPick() interactive.Pick {
+	return interactive.Pick{Title: "Models", Usage: "/model NAME selects a model.", Empty: "No models.", Items: []interactive.PickItem{
+		{Name: "anthropic:claude-fable", State: "no key", Description: "set ANTHROPIC_API_KEY", Detail: "Set `ANTHROPIC_API_KEY` and start again."},
+		{Name: "gemini:gemini-flash", State: "current", Description: "alias flash", Submit: "/model gemini:gemini-flash", Selected: true},
+		{Name: "gemini:gemini-pro", Description: "alias pro, for work that needs thought \x1b[2J", Submit: "/model gemini:gemini-pro"},
+		{Name: "openai:gpt-日本", Submit: "/model openai:gpt"},
+	}}
+}
+
+func manyPick(n int) interactive.Pick {
+	p := interactive.Pick{Title: "Numbers", Empty: "No numbers."}
+	for i := range n {
+		p.Items = append(p.Items, interactive.PickItem{Name: fmt.Sprintf("number-%d", i+1), Description: fmt.Sprintf("the square is %d", (i+1)*(i+1)), Submit: fmt.Sprint("/n ", i+1)})
+	}
+	return p
+}
+
+func (r *rig) picks(p interactive.Pick) {
+	r.Helper()
+	r.plays(interactive.Event{Kind: interactive.EventPick, Pick: &p})
+	r.s.work = nil
+}
+
+// A list in each of its states, at each size, without colours (UI-04).
+func TestPickerScreens(t *testing.T) {
+	screens := map[string]func(r *rig){
+		"picker": func(r *rig) { r.picks(modelsPick()) },
+		"picker-filtered": func(r *rig) {
+			r.picks(manyPick(120))
+			r.typeIn("nu11")
+			r.press("down")
+		},
+		"picker-scrolled": func(r *rig) {
+			r.picks(manyPick(1200))
+			r.press("end", "up")
+		},
+		"picker-no-match": func(r *rig) {
+			r.picks(modelsPick())
+			r.typeIn("zzz")
+		},
+		"picker-empty": func(r *rig) { r.picks(interactive.Pick{Title: "Sessions", Empty: "This project has no sessions yet."}) },
+	}
+	for name, play := range screens {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newFake())
+			play(r)
+			r.golden(name, size{200, 50})
+		})
+	}
+}
+
+// Enter submits the input of the selected item; Esc submits nothing (UI-04).
+func TestPickerChooses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		keys   []string
+		filter string
+		want   string // "": nothing is submitted
+	}{
+		"initially selected": {nil, "", "/model gemini:gemini-flash"},
+		"next":               {[]string{"down"}, "", "/model gemini:gemini-pro"},
+		"stops at the end":   {[]string{"down", "down", "down", "down"}, "", "/model openai:gpt"},
+		"end and up":         {[]string{"end", "up"}, "", "/model gemini:gemini-pro"},
+		"name":               {nil, "gpro", "/model gemini:gemini-pro"},
+		"description":        {nil, "thought", "/model gemini:gemini-pro"},
+		"two words":          {nil, "gem alias pro", "/model gemini:gemini-pro"},
+		"no match":           {nil, "gem zzz", ""},
+		"without input":      {[]string{"home"}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newFake())
+			r.picks(modelsPick())
+			r.press(tt.keys...)
+			r.typeIn(tt.filter)
+			r.press("enter")
+			if tt.want == "" {
+				require.NotNil(t, r.m.picker)
+				r.press("esc")
+				require.Nil(t, r.m.picker)
+				require.Equal(t, []string{"go"}, r.s.texts())
+				return
+			}
+			require.Nil(t, r.m.picker)
+			r.until(func() bool { return r.m.turn == nil })
+			require.Equal(t, []string{"go", tt.want}, r.s.texts())
+		})
+	}
+}
+
+// The filter is edited like the input, also with a paste, and never reaches the input.
+func TestPickerFilter(t *testing.T) {
+	r := newRig(t, newFake())
+	r.picks(manyPick(30))
+	r.typeIn("zzz")
+	r.press("ctrl+u")
+	r.m.paste("number-\n30")
+	require.Contains(t, r.text(), "filter: number- 30")
+	require.Contains(t, r.text(), "> number-30")
+	r.press("ctrl+w")
+	r.typeIn("28")
+	require.Contains(t, r.text(), "> number-28")
+	r.send(batchMsg{keyOf("ctrl+u"), keyOf("2"), keyOf("9")})
+	require.Contains(t, r.text(), "> number-29")
+	require.Empty(t, r.m.input.text)
+}
+
+// A request of a tool comes before the list, which remains (UI-04).
+func TestPickerYieldsToRequests(t *testing.T) {
+	r := newRig(t, newFake())
+	r.picks(modelsPick())
+	answer := asks(r, bus.AskUserRequest{Questions: []bus.UserQuestion{{Question: "Really?", Type: bus.QuestionYesNo}}})
+	require.NotContains(t, r.text(), "filter:")
+	r.press("esc")
+	receive(t, answer)
+	require.Contains(t, r.text(), "filter:")
+}
+
+// A list of 10,000 items draws and filters within a frame's order of magnitude: the
+// widths are measured once.
+func BenchmarkPicker(b *testing.B) {
+	p := newPicker(manyPick(10_000))
+	v := (&screen{width: 200}).style()
+	for b.Loop() {
+		p.filter.set("n99")
+		p.refilter()
+		p.view(v, 40)
+	}
+}
