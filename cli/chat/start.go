@@ -94,9 +94,17 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	}
 	in, _ := c.In.(*os.File)
 	out, _ := c.Out.(*os.File)
+	look := theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ()), ASCII: theme.ASCII(os.Environ())}
+	var background func(bool) theme.Theme
+	if look.AsksBackground() {
+		background = func(light bool) theme.Theme {
+			look.Light = light
+			return theme.New(look)
+		}
+	}
 	return tui.Run(ctx, tui.Options{
 		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.Flags.First,
-		Theme: theme.New(theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ())}), NoAnimation: !set.UI.Animations,
+		Theme: theme.New(look), Background: background, NoAnimation: !set.UI.Animations,
 		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, OnDefect: c.onDefect,
 	})
 }

@@ -34,6 +34,17 @@ func Light(environ []string) bool {
 	return false
 }
 
+// ASCII reports whether the locale of the environment has another character encoding
+// than UTF-8. Without a locale the encoding counts as UTF-8.
+func ASCII(environ []string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := strings.ToLower(lookup(environ, name)); value != "" {
+			return !strings.Contains(value, "utf-8") && !strings.Contains(value, "utf8")
+		}
+	}
+	return false
+}
+
 // lookup returns a variable of an environment, "" if it is not set.
 func lookup(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {

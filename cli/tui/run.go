@@ -34,8 +34,12 @@ func run(ctx context.Context, o Options) error {
 	guarded := &guard{inner: m}
 	alive, release := context.WithCancel(context.WithoutCancel(ctx)) // messages sent to the program later are dropped
 	defer release()
+	in := input{File: o.In, ended: func() { h.box.post(quitMsg{}) }, report: &reportFilter{}}
+	if o.Background != nil {
+		in.report.until = time.Now().Add(10 * answerFor)
+	}
 	p := tea.NewProgram(guarded, tea.WithContext(alive),
-		tea.WithInput(input{o.In, func() { h.box.post(quitMsg{}) }}), tea.WithOutput(o.Out), tea.WithEnvironment(environ), tea.WithFPS(frames),
+		tea.WithInput(in), tea.WithOutput(o.Out), tea.WithEnvironment(environ), tea.WithFPS(frames),
 		tea.WithColorProfile(theme.Profile(environ, true)), tea.WithoutSignalHandler())
 
 	unsubscribe := subscribe(ctx, o.Session.Bus(), h.box)
@@ -73,13 +77,17 @@ func run(ctx context.Context, o Options) error {
 // program would wait for keys forever.
 type input struct {
 	*os.File
-	ended func()
+	ended  func()
+	report *reportFilter
 }
 
 func (i input) Read(p []byte) (int, error) {
-	n, err := i.File.Read(p)
+	n, err := i.File.Read(p[:max(len(p)-2*maxReport, 1)]) // a held report is put before it
 	if n == 0 && err != nil {
 		i.ended()
+	}
+	if n > 0 {
+		n = copy(p, i.report.filter(p[:n], time.Now()))
 	}
 	return n, err
 }

@@ -275,3 +275,15 @@ func TestRunPaste(t *testing.T) {
 	require.NoError(t, w.ends(s))
 	require.Equal(t, []string{content}, s.texts())
 }
+
+// UI-04: a terminal is asked for its background, and its report is no input.
+func TestRunBackground(t *testing.T) {
+	s := newFake()
+	w := start(t, s, func(o *Options) { o.Background = byBackground })
+	w.sees("\x1b]11;?")
+	w.types("\x1b]11;rgb:ffff/ffff/ffff\x1b\\hello\r")
+	w.sees("> hello")
+	w.types("\x04\x04")
+	require.NoError(t, w.ends(s))
+	require.Equal(t, []string{"hello"}, s.texts())
+}

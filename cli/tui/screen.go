@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -39,7 +40,9 @@ type screen struct {
 	h *host
 
 	width, height int
-	detail        bool // show folded parts
+	detail        bool         // show folded parts
+	look          *theme.Theme // the theme; see setTheme
+	asking        bool         // the terminal has not reported its background yet
 
 	transcript blocks.Transcript
 	calls      map[string]*blocks.Call // of this session, by id
@@ -95,13 +98,15 @@ type (
 )
 
 func newScreen(o Options, h *host) *screen {
-	return &screen{
+	m := &screen{
 		o: o, h: h,
 		width: 80, height: 24,
 		calls:   map[string]*blocks.Call{},
 		history: newHistory(o.Session.Inputs()),
 		status:  o.Session.Status(),
 	}
+	m.setTheme(o.Theme)
+	return m
 }
 
 // Init starts the session.
@@ -110,7 +115,7 @@ func (m *screen) Init() tea.Cmd {
 	if m.o.First != "" {
 		m.queued = append(m.queued, m.o.First)
 	}
-	return nil
+	return m.askBackground()
 }
 
 // Update handles a message.
@@ -118,6 +123,9 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := m.shape()
 	cmd := m.update(msg)
 	if m.quitting {
+		if m.asking && m.err == nil { // the report would be printed after the end
+			return m, nil
+		}
 		return m, tea.Quit
 	}
 	m.keepTicking()
@@ -135,10 +143,11 @@ type shape struct {
 	question      *asked
 	pager         *pager
 	picker        *picker
+	look          *theme.Theme
 }
 
 func (m *screen) shape() shape {
-	return shape{m.width, m.height, m.question(), m.pager, m.picker}
+	return shape{m.width, m.height, m.question(), m.pager, m.picker, m.look}
 }
 
 func (m *screen) update(msg any) tea.Cmd {
@@ -170,6 +179,10 @@ func (m *screen) update(msg any) tea.Cmd {
 		case tea.MouseWheelDown:
 			m.scroll(3)
 		}
+	case tea.BackgroundColorMsg:
+		m.background(msg)
+	case backgroundLate:
+		m.asking = false
 	case tickMsg:
 		m.ticking = false
 		m.frame++
@@ -312,7 +325,7 @@ func (m *screen) scroll(n int) {
 }
 
 func (m *screen) style() blocks.Style {
-	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: &m.o.Theme}
+	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: m.look}
 }
 
 // Spinner frames, one column each.

@@ -22,6 +22,10 @@ type Options struct {
 	Session interactive.Session // required
 	In, Out *os.File            // the terminal; required
 	Theme   theme.Theme         // zero value: no colours
+	// Background returns the theme for a light or dark background of the terminal. If it
+	// is set, the terminal is asked for its background, and Theme is for terminals that do
+	// not answer.
+	Background func(light bool) theme.Theme
 	// Environ describes the terminal, as "NAME=value" strings; nil: nothing is known
 	// about it.
 	Environ []string
