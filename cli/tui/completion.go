@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -116,18 +117,18 @@ func (m *screen) lookFor(pause time.Duration) {
 func (m *screen) completionKey(stroke string) bool {
 	c := &m.completion
 	n := len(c.found.Items)
-	switch stroke {
-	case "up", "ctrl+p":
+	switch keymap.Find(keymap.Completion, stroke) {
+	case keymap.Up:
 		c.at = (c.at + n - 1) % n
-	case "down", "ctrl+n":
+	case keymap.Down:
 		c.at = (c.at + 1) % n
-	case "esc":
+	case keymap.Close:
 		c.dismiss()
-	case "tab":
+	case keymap.Take:
 		if changed, _ := c.choose(&m.input); changed {
 			m.edited()
 		}
-	case "enter", "kpenter":
+	case keymap.Accept:
 		if c.typedOut(&m.input) {
 			c.dismiss()
 			return false

@@ -18,7 +18,8 @@ const (
 )
 
 // editor is a text input of one or more lines. Its cursor is a byte offset between
-// grapheme clusters. The zero value is empty.
+// grapheme clusters. The zero value is empty. The package comment states why it is not
+// the text area of bubbles.
 type editor struct {
 	text   string
 	cursor int
@@ -26,6 +27,9 @@ type editor struct {
 	column int               // kept by up and down; 0: that of the cursor
 	keep   bool              // column is valid
 	broken wrapped           // the text as last wrapped
+
+	changes changes
+	kills   kills
 }
 
 // wrapped is a text wrapped into rows of a width.
@@ -37,27 +41,40 @@ type wrapped struct {
 
 // value returns the text with placeholders replaced by their content.
 func (e *editor) value() string {
-	value := e.text
-	for label, content := range e.pastes {
-		value = strings.ReplaceAll(value, label, content)
+	if len(e.pastes) == 0 {
+		return e.text
 	}
-	return value
+	pairs := make([]string, 0, 2*len(e.pastes))
+	for label, content := range e.pastes {
+		pairs = append(pairs, label, content)
+	}
+	return strings.NewReplacer(pairs...).Replace(e.text) // labels within contents stay
 }
 
 // set replaces the text and moves the cursor to its end. Placeholders in it stay
 // valid.
-func (e *editor) set(text string) { e.text, e.cursor, e.keep = text, len(text), false }
+func (e *editor) set(text string) { e.replace(0, len(e.text), text) }
 
-func (e *editor) reset() { *e = editor{} }
+// reset empties the editor. Only deleted texts are kept.
+func (e *editor) reset() { *e = editor{kills: e.kills, pastes: e.keptPastes()} }
 
 // insert inserts text at the cursor. Line endings become line feeds; other control
 // characters are dropped.
-func (e *editor) insert(text string) { e.replace(e.cursor, e.cursor, typed(text)) }
+func (e *editor) insert(text string) {
+	text = typed(text)
+	e.change(e.cursor, e.cursor, text, kindOf(text))
+}
 
 // replace replaces the bytes from … to and moves the cursor behind the new text.
-func (e *editor) replace(from, to int, text string) {
+func (e *editor) replace(from, to int, text string) { e.change(from, to, text, other) }
+
+// change is a replacement of a kind.
+func (e *editor) change(from, to int, text string, k kind) {
 	from = min(max(from, 0), len(e.text))
 	to = min(max(to, from), len(e.text))
+	if from != to || text != "" {
+		e.changes.note(change{from, e.text[from:to], text, e.cursor}, k)
+	}
 	e.text = e.text[:from] + text + e.text[to:]
 	e.cursor, e.keep = from+len(text), false
 }
@@ -80,11 +97,16 @@ func typed(text string) string {
 // paste inserts pasted text, as a placeholder if it is long.
 func (e *editor) paste(content string) {
 	content = typed(content)
-	lines := strings.Count(content, "\n") + 1
-	if lines <= maxShownPasteLines && len(content) <= maxShownPasteBytes {
-		e.insert(content)
+	if strings.Count(content, "\n") < maxShownPasteLines && len(content) <= maxShownPasteBytes {
+		e.replace(e.cursor, e.cursor, content)
 		return
 	}
+	e.replace(e.cursor, e.cursor, e.placeholder(content))
+}
+
+// placeholder returns the placeholder of a content, and stores the content.
+func (e *editor) placeholder(content string) string {
+	lines := strings.Count(content, "\n") + 1
 	what := display.Thousands(lines) + " lines"
 	if lines == 1 {
 		what = display.Thousands(utf8.RuneCountInString(content)) + " characters"
@@ -97,7 +119,7 @@ func (e *editor) paste(content string) {
 		e.pastes = map[string]string{}
 	}
 	e.pastes[label] = content
-	e.replace(e.cursor, e.cursor, label)
+	return label
 }
 
 // next returns the end of the character at i; a placeholder counts as one.
@@ -146,7 +168,7 @@ func (e *editor) lineEnd(i int) int {
 	return len(e.text)
 }
 
-func (e *editor) move(to int) { e.cursor, e.keep = to, false }
+func (e *editor) move(to int) { e.cursor, e.keep, e.changes.last = to, false, other }
 
 func (e *editor) left()  { e.move(e.previous(e.cursor)) }
 func (e *editor) right() { e.move(e.next(e.cursor)) }
@@ -184,7 +206,13 @@ func (e *editor) word(i int) bool {
 }
 
 // delete removes the text between the cursor and i.
-func (e *editor) delete(i int) { e.replace(min(i, e.cursor), max(i, e.cursor), "") }
+func (e *editor) delete(i int) {
+	k := other
+	if i < e.cursor {
+		k = erasing
+	}
+	e.change(min(i, e.cursor), max(i, e.cursor), "", k)
+}
 
 // row is a displayed row of the text.
 type row struct{ from, to int } // bytes
@@ -273,7 +301,7 @@ func (e *editor) vertical(n, columns int) bool {
 		}
 		used, i = used+width, next
 	}
-	e.cursor, e.keep = min(i, len(e.text)), true
+	e.cursor, e.keep, e.changes.last = min(i, len(e.text)), true, other
 	return true
 }
 
@@ -292,12 +320,17 @@ func (e *editor) view(columns, most int) (lines []string, y, x int) {
 // maxRecalled is the length up to which a history entry is shown as text.
 const maxRecalled = 20_000
 
-// recall shows a history entry, as a placeholder if it is very long.
+// recall shows a history entry, as a placeholder if it is very long. Undo does not go
+// back beyond it.
 func (e *editor) recall(text string) {
-	e.set("")
+	e.show(text)
+	e.changes = changes{}
+}
+
+// show replaces the text, by a placeholder if it is very long.
+func (e *editor) show(text string) {
 	if len(text) > maxRecalled {
-		e.paste(text)
-		return
+		text = e.placeholder(typed(text))
 	}
 	e.set(text)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -45,4 +47,49 @@ func (m *screen) editorFor(ctx context.Context, q bus.ToolConfirmationRequest) f
 		}
 		return edited
 	}
+}
+
+// inputEditedMsg is the input as edited in the user's editor.
+type inputEditedMsg struct {
+	text string
+	err  error
+}
+
+// editInput opens the input in the user's editor, with pastes as text.
+func (m *screen) editInput() tea.Cmd {
+	if m.o.Edit == nil {
+		m.notice = "this session has no editor"
+		return nil
+	}
+	var edited inputEditedMsg
+	return tea.Exec(external{func() { edited = m.editedInput() }}, func(err error) tea.Msg {
+		if edited.err == nil {
+			edited.err = err
+		}
+		return edited
+	})
+}
+
+// editedInput runs the editor.
+func (m *screen) editedInput() (edited inputEditedMsg) {
+	m.h.during(func(ctx context.Context) {
+		edited.text, edited.err = m.o.Edit(ctx, "input.md", m.input.value())
+	})
+	return edited
+}
+
+// inputEdited shows the edited input. Editors end a file with a line feed, which is no
+// part of the input.
+func (m *screen) inputEdited(msg inputEditedMsg) {
+	m.completion.dismiss()
+	if msg.err != nil {
+		m.note(interactive.LevelWarning, "The input is unchanged: "+msg.err.Error())
+		return
+	}
+	text := typed(strings.TrimRight(msg.text, "\r\n"))
+	if text == m.input.value() {
+		return
+	}
+	m.input.show(text)
+	m.typedAt = m.h.now()
 }

@@ -210,7 +210,7 @@ var named = map[string]tea.KeyPressMsg{
 	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
 	"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
 	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace}, "delete": {Code: tea.KeyDelete},
-	"space": {Code: tea.KeySpace, Text: " "},
+	"space": {Code: tea.KeySpace, Text: " "}, "kpenter": {Code: tea.KeyKpEnter},
 }
 
 // keyOf returns the key with a name such as "ctrl+c", "shift+tab" or "y".

@@ -65,10 +65,13 @@ func (h *history) forget(text string) {
 	h.edited, h.at = nil, len(h.entries)
 }
 
-// find returns the index of the last entry before i that contains text, -1 for none.
-func (h *history) find(text string, before int) int {
-	for i := min(before, len(h.entries)) - 1; i >= 0; i-- {
-		if strings.Contains(h.entries[i], text) {
+// find returns the index of the nearest entry after index from that contains text, in
+// steps of n, which is 1 or -1; -1 for none. Case is ignored if text has only lower case.
+func (h *history) find(text string, from, n int) int {
+	fold := strings.ToLower(text) == text
+	for i := from + n; i >= 0 && i < len(h.entries); i += n {
+		entry := h.entries[i]
+		if strings.Contains(entry, text) || fold && strings.Contains(strings.ToLower(entry), text) {
 			return i
 		}
 	}

@@ -18,7 +18,9 @@ type host struct {
 	// spawn runs work in a goroutine. Its ctx ends when cancel is called or the host
 	// ends. A panic in it is posted.
 	spawn func(work func(ctx context.Context)) (cancel func())
-	end   func()
+	// during runs work on the calling goroutine, with a ctx that ends with the host.
+	during func(work func(ctx context.Context))
+	end    func()
 }
 
 // panicMsg reports the panic of a goroutine.
@@ -42,6 +44,7 @@ func newHost(ctx context.Context, now func() time.Time) *host {
 		})
 		return cancel
 	}
+	h.during = func(work func(context.Context)) { work(ctx) }
 	h.end = func() {
 		cancelAll()
 		working.Wait()

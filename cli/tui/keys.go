@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -14,12 +15,12 @@ import (
 // input, then the candidates, then the input.
 func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	stroke := k.Keystroke()
-	switch stroke {
-	case "ctrl+l":
+	switch keymap.Find(keymap.Everywhere, stroke) {
+	case keymap.Redraw:
 		return tea.ClearScreen
-	case "ctrl+z":
+	case keymap.Suspend:
 		return tea.Suspend
-	case "ctrl+o":
+	case keymap.Details:
 		m.detail = !m.detail
 		return nil
 	}
@@ -39,18 +40,35 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	m.notice = ""
 	armed := m.quitArmed
 	m.quitArmed = false
-	switch {
+	if stroke = m.pair(stroke); stroke == "" {
+		return nil
+	}
+	switch action := keymap.Find(keymap.Input, stroke); {
 	case m.search != nil:
 		m.searchKey(k, stroke)
-	case stroke == "ctrl+c":
+	case action == keymap.Interrupt:
 		m.interrupt(armed)
-	case stroke == "ctrl+d" && m.input.text == "":
+	case action == keymap.Leave && m.input.text == "":
 		m.leave(armed)
 	case m.completion.open() && m.completionKey(stroke):
 	default:
-		m.inputKey(k, stroke)
+		return m.inputKey(k, stroke)
 	}
 	return nil
+}
+
+// pair joins a stroke with the first one of a pair. It returns "" if a second one has
+// to follow.
+func (m *screen) pair(stroke string) string {
+	if first := m.firstKey; first != "" {
+		m.firstKey = ""
+		return first + " " + stroke
+	}
+	if m.search == nil && keymap.Begins(stroke, keymap.Input) {
+		m.firstKey, m.notice = stroke, keymap.Name(stroke)+" …"
+		return ""
+	}
+	return stroke
 }
 
 // interrupt handles Ctrl-C: it cancels the turn, otherwise clears the input,
@@ -61,7 +79,7 @@ func (m *screen) interrupt(armed bool) {
 	case armed:
 		m.quitting = true
 	case m.turn == nil && m.input.text != "":
-		m.input.reset()
+		m.input.set("") // undo restores it
 		m.history.add("")
 		m.edited()
 	default:
@@ -86,45 +104,75 @@ func (m *screen) armQuit(notice string) {
 }
 
 // inputKey handles a key that no other part used.
-func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) {
-	rows := m.layout().transcript
-	switch stroke {
-	case "esc":
-		m.cancelTurn()
-	case "shift+tab":
-		m.cycleMode()
-	case "ctrl+r":
-		m.search = newSearch(&m.history)
-	case "pgup":
-		m.transcript.Scroll(-max(rows-2, 1), rows, m.style())
-	case "pgdown":
-		m.transcript.Scroll(max(rows-2, 1), rows, m.style())
-	case "shift+up":
-		m.transcript.Scroll(-1, rows, m.style())
-	case "shift+down":
-		m.transcript.Scroll(1, rows, m.style())
-	case "ctrl+home":
-		m.transcript.Top, m.transcript.Scrolled = blocks.Place{}, true
-	case "ctrl+end":
-		m.transcript.Scrolled = false
-	case "tab":
-		m.complete(true)
-	case "enter", "kpenter":
-		m.enter()
-	case "up", "ctrl+p":
-		m.upDown(-1)
-	case "down", "ctrl+n":
-		m.upDown(1)
-	default:
-		if before := m.input.text; editKey(&m.input, k, m.inputColumns()) {
-			m.typedAt = m.h.now()
-			if m.input.text != before {
-				m.edited()
-			} else {
-				m.completion.dismiss()
-			}
+func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) tea.Cmd {
+	if cmd, done := m.inputAction(keymap.Find(keymap.Input, stroke)); done {
+		return cmd
+	}
+	if m.scrollAction(keymap.Find(keymap.Everywhere, stroke)) || strings.Contains(stroke, " ") {
+		return nil
+	}
+	if before := m.input.text; editKey(&m.input, k, m.inputColumns()) {
+		m.typedAt = m.h.now()
+		if m.input.text != before {
+			m.edited()
+		} else {
+			m.completion.dismiss()
 		}
 	}
+	return nil
+}
+
+// inputAction performs an action of the input, and reports whether it was one that
+// applies.
+func (m *screen) inputAction(action keymap.Action) (cmd tea.Cmd, done bool) {
+	switch action {
+	case keymap.CancelWork:
+		m.cancelTurn()
+	case keymap.NextMode:
+		m.cycleMode()
+	case keymap.SearchInputs:
+		m.search = newSearch(&m.history)
+	case keymap.Complete:
+		m.complete(true)
+	case keymap.Send:
+		m.enter()
+	case keymap.Older:
+		m.upDown(-1)
+	case keymap.Newer:
+		m.upDown(1)
+	case keymap.OpenEditor:
+		return m.editInput(), true
+	case keymap.Help:
+		if m.input.text != "" {
+			return nil, false
+		}
+		m.pager = newPager("Keys", keymap.Markdown()+"\n`/help` lists the commands.")
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// scrollAction scrolls the conversation, and reports whether the action does that.
+func (m *screen) scrollAction(action keymap.Action) bool {
+	rows := m.layout().transcript
+	switch action {
+	case keymap.PageUp:
+		m.transcript.Scroll(-max(rows-2, 1), rows, m.style())
+	case keymap.PageDown:
+		m.transcript.Scroll(max(rows-2, 1), rows, m.style())
+	case keymap.ScrollUp:
+		m.transcript.Scroll(-1, rows, m.style())
+	case keymap.ScrollDown:
+		m.transcript.Scroll(1, rows, m.style())
+	case keymap.ToStart:
+		m.transcript.Top, m.transcript.Scrolled = blocks.Place{}, true
+	case keymap.ToEnd:
+		m.transcript.Scrolled = false
+	default:
+		return false
+	}
+	return true
 }
 
 // typedRun returns the text of the leading text keys of a batch, and their number. A
@@ -202,55 +250,4 @@ func (m *screen) upDown(n int) {
 		e.recall(text)
 		m.completion.dismiss()
 	}
-}
-
-// editKey handles a key that edits a text or moves the cursor, and reports whether it
-// was one.
-func editKey(e *editor, k tea.KeyPressMsg, columns int) bool {
-	switch k.Keystroke() {
-	case "left", "ctrl+b":
-		e.left()
-	case "right", "ctrl+f":
-		e.right()
-	case "up":
-		e.vertical(-1, columns)
-	case "down":
-		e.vertical(1, columns)
-	case "alt+left", "ctrl+left", "alt+b":
-		e.move(e.wordLeft())
-	case "alt+right", "ctrl+right", "alt+f":
-		e.move(e.wordRight())
-	case "home", "ctrl+a":
-		e.home()
-	case "end", "ctrl+e":
-		e.last()
-	case "alt+<":
-		e.move(0)
-	case "alt+>":
-		e.move(len(e.text))
-	case "backspace", "ctrl+h", "shift+backspace":
-		e.delete(e.previous(e.cursor))
-	case "delete", "ctrl+d":
-		e.delete(e.next(e.cursor))
-	case "alt+backspace", "ctrl+w", "ctrl+backspace":
-		e.delete(e.wordLeft())
-	case "alt+d", "alt+delete", "ctrl+delete":
-		e.delete(e.wordRight())
-	case "ctrl+u":
-		e.delete(e.lineStart(e.cursor))
-	case "ctrl+k":
-		if end := e.lineEnd(e.cursor); end > e.cursor {
-			e.delete(end)
-		} else {
-			e.delete(e.next(e.cursor))
-		}
-	case "alt+enter", "ctrl+j", "shift+enter", "ctrl+enter":
-		e.insert("\n")
-	default:
-		if k.Text == "" {
-			return false
-		}
-		e.insert(k.Text)
-	}
-	return true
 }

@@ -60,6 +60,7 @@ type screen struct {
 	pager      *pager
 	picker     *picker
 	notice     string // of the last key; cleared by the next one
+	firstKey   string // the first stroke of a pair, until the second one; "": none
 	typedAt    time.Time
 	answeredAt time.Time
 	status     interactive.Status
@@ -194,6 +195,8 @@ func (m *screen) update(msg any) tea.Cmd {
 		if m.turn != nil && msg.turn == m.turn.id {
 			m.endTurn()
 		}
+	case inputEditedMsg:
+		m.inputEdited(msg)
 	case completionMsg:
 		m.completion.take(msg, &m.input)
 	case quitAskedMsg:

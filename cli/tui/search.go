@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -16,20 +17,24 @@ type search struct {
 
 func newSearch(h *history) *search { return &search{history: h, at: -1} }
 
-func (s *search) older() {
-	before := len(s.history.entries)
+// step moves to the next match, an older one if n < 0. Equal entries are one match.
+func (s *search) step(n int) {
+	from := len(s.history.entries)
 	if s.at >= 0 {
-		before = s.at
+		from = s.at
 	}
-	if i := s.history.find(s.words.text, before); i >= 0 {
-		s.at = i
+	for i := s.history.find(s.words.text, from, n); i >= 0; i = s.history.find(s.words.text, i, n) {
+		if s.at < 0 || s.history.entries[i] != s.found() {
+			s.at = i
+			return
+		}
 	}
 }
 
 func (s *search) again() {
 	s.at = -1
 	if s.words.text != "" {
-		s.older()
+		s.step(-1)
 	}
 }
 
@@ -44,14 +49,17 @@ func (s *search) found() string {
 // searchKey handles a key during a history search.
 func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
 	s := m.search
-	switch stroke {
-	case "esc", "ctrl+c", "ctrl+g":
+	switch keymap.Find(keymap.Search, stroke) {
+	case keymap.Close:
 		m.search = nil
-	case "ctrl+r", "up":
-		s.older()
-	case "enter", "tab", "right", "kpenter":
+	case keymap.Older:
+		s.step(-1)
+	case keymap.Newer:
+		s.step(1)
+	case keymap.Accept:
 		if s.at >= 0 {
-			m.input.recall(s.found())
+			m.input.show(s.found()) // undo restores the input
+			m.completion.dismiss()
 		}
 		m.search = nil
 	default:

@@ -6,6 +6,11 @@
 // again at any time: folded parts expand, a resized window is redrawn completely, and
 // the text of a retried answer disappears. Text in the scrollback of a terminal could
 // not be changed.
+//
+// The text field is its own, not the text area of bubbles v2 (v2.2.1). That one moves
+// its cursor by code points, which splits combined characters and emoji; holds a long
+// paste as rows, which makes each key slow; and has neither placeholders that count as
+// one character, nor undo, nor byte offsets for completion.
 package tui
 
 import (
@@ -32,7 +37,8 @@ type Options struct {
 	// First is submitted when the session has started, as if typed; "": none.
 	First string
 	// Edit opens content in the user's editor, which gets the terminal meanwhile, and
-	// returns the saved text; name is the file name. nil: requests cannot be edited.
+	// returns the saved text; name is the file name. nil: neither requests nor the
+	// input can be edited.
 	Edit func(ctx context.Context, name, content string) (string, error)
 	// NoAnimation disables spinners and elapsed times, so that an idle screen does
 	// not change.

@@ -1,0 +1,256 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/keymap"
+)
+
+// Every key of the table has an effect where the table says so (UI-04).
+func TestEveryKey(t *testing.T) {
+	for _, k := range keymap.Table() {
+		t.Run(string(k.Place)+" "+string(k.Action), func(t *testing.T) {
+			for _, stroke := range append(k.Strokes, k.Also...) {
+				switch k.Place {
+				case keymap.Input:
+					m := newRig(t, newFake()).m
+					_, done := m.inputAction(k.Action)
+					require.True(t, done || k.Action == keymap.NewLine || k.Action == keymap.Interrupt || k.Action == keymap.Leave)
+				case keymap.Edit:
+					require.True(t, new(editor).act(k.Action, 80))
+				case keymap.Everywhere:
+					r := newRig(t, newFake())
+					before := len(r.cmds)
+					r.press(stroke)
+					require.True(t, len(r.cmds) > before || r.m.detail || r.m.scrollAction(k.Action))
+				case keymap.Completion:
+					s := newFake()
+					s.complete = commands
+					r := newRig(t, s)
+					r.typeIn("/c")
+					r.until(r.m.completion.open)
+					require.True(t, r.m.completionKey(stroke))
+				case keymap.Search:
+					r := newRig(t, newFake())
+					r.press("ctrl+r", stroke)
+					require.True(t, r.m.search == nil || r.m.search.words.text == "")
+				case keymap.Page:
+					p := newPager("t", "")
+					p.total, p.rows, p.offset = 100, 10, 40
+					require.True(t, p.key(keyOf(stroke)) == (k.Action == keymap.Close))
+					require.True(t, k.Action == keymap.Close || p.offset != 40, stroke)
+				default:
+					t.Fatalf("no test of the keys of %s", k.Place)
+				}
+			}
+		})
+	}
+}
+
+// The keys are displayed by ? with an empty input, also during work; elsewhere it is a
+// character.
+func TestHelpKey(t *testing.T) {
+	r := newRig(t, newFake())
+	r.press("?")
+	require.NotNil(t, r.m.pager)
+	require.Contains(t, r.text(), "Alt-Enter")
+	r.press("esc")
+	require.Nil(t, r.m.pager)
+	r.typeIn("why?")
+	require.Nil(t, r.m.pager)
+	require.Equal(t, "why?", r.m.input.text)
+	r.m.input.reset()
+	r.typeIn(" ?")
+	require.Nil(t, r.m.pager)
+	r.m.input.reset()
+	r.send(batchMsg{keyOf("?"), keyOf("x")}) // typed text that arrives at once
+	require.Equal(t, "?x", r.m.input.text)
+}
+
+// Undo restores a replaced placeholder, deleted text survives sending, and a deleted
+// placeholder can be inserted again with its content.
+func TestUndoAndPlaceholders(t *testing.T) {
+	r := newRig(t, newFake())
+	content := lines(20, "line")
+	r.send(tea.PasteMsg{Content: content})
+	r.press("backspace")
+	require.Empty(t, r.m.input.text)
+	r.press("ctrl+_")
+	require.Equal(t, content, r.m.input.value())
+	r.press("ctrl+u")
+	r.enter("other")
+	r.until(func() bool { return r.m.turn == nil })
+	r.press("ctrl+_")
+	require.Empty(t, r.m.input.text, "undo does not go back beyond what was sent")
+	r.press("ctrl+y")
+	require.Equal(t, "[Pasted 21 lines]", r.m.input.text)
+	require.Equal(t, content, r.m.input.value())
+	require.Equal(t, []string{"other"}, r.s.texts())
+}
+
+// The changes of a text are bounded, in number and in bytes.
+func TestChangesAreBounded(t *testing.T) {
+	var e editor
+	for range 2 * maxChanges {
+		e.insert("a\n")
+	}
+	require.Len(t, e.changes.made, maxChanges)
+	long := strings.Repeat("x", maxChangeBytes/4)
+	for range 10 {
+		e.set(long)
+		e.set("")
+	}
+	require.LessOrEqual(t, e.changes.bytes, maxChangeBytes)
+	require.NotEmpty(t, e.changes.made)
+	for range 3 * maxKills {
+		e.insert("word ")
+		e.kill(0)
+		e.left()
+	}
+	require.Len(t, e.kills.texts, maxKills)
+}
+
+// Any sequence of changes is undone and repeated exactly.
+func FuzzUndo(f *testing.F) {
+	f.Add("ab\ncd", []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+	f.Add("日本e\u0301", []byte{9, 9, 3, 5, 5, 0, 12, 13})
+	f.Fuzz(func(t *testing.T, start string, keys []byte) {
+		var e editor
+		e.insert(start)
+		e.changes = changes{}
+		start = e.text
+		actions := []keymap.Action{keymap.Left, keymap.Right, keymap.DeleteWordLeft, keymap.DeleteLeft, keymap.DeleteRight, keymap.Transpose,
+			keymap.DeleteToEnd, keymap.Yank, keymap.YankOlder, keymap.NewLine, keymap.Undo, keymap.Redo, keymap.WordLeft}
+		for _, k := range keys {
+			if int(k) < len(actions) {
+				e.act(actions[k], 20)
+			} else {
+				e.insert(string(rune(k)))
+			}
+			require.LessOrEqual(t, e.cursor, len(e.text))
+		}
+		if len(e.changes.undone) > 0 || len(e.changes.made) == maxChanges {
+			return
+		}
+		end := e.text
+		for e.undo() {
+		}
+		require.Equal(t, start, e.text)
+		for e.redo() {
+		}
+		require.Equal(t, end, e.text)
+	})
+}
+
+// Ctrl-G and Ctrl-X Ctrl-E open the input in the editor, with pastes as text. The
+// result replaces it, and undo restores it; an error leaves it unchanged.
+func TestEditorOfInput(t *testing.T) {
+	pasted := lines(20, "pasted")
+	for _, keys := range []string{"ctrl+g", "ctrl+x ctrl+e"} {
+		var got string
+		result, failure := "edited\ntext\n", error(nil)
+		r := newRig(t, newFake(), func(o *Options) {
+			o.Edit = func(_ context.Context, name, content string) (string, error) {
+				require.Equal(t, "input.md", name)
+				got = content
+				return result, failure
+			}
+		})
+		edit := func() {
+			before := len(r.cmds)
+			r.press(strings.Fields(keys)...)
+			require.Len(t, r.cmds[before:], 1) // releases the terminal to the editor
+			r.send(r.m.editedInput())
+		}
+		r.typeIn("look: ")
+		r.send(tea.PasteMsg{Content: pasted})
+		edit()
+		require.Equal(t, "look: "+pasted, got)
+		require.Equal(t, "edited\ntext", r.m.input.text)
+		r.press("ctrl+_")
+		require.Equal(t, "look: [Pasted 21 lines]", r.m.input.text)
+		result, failure = "", errors.New("no editor: set VISUAL or EDITOR")
+		edit()
+		require.Contains(t, r.text(), "no editor: set VISUAL or EDITOR")
+		require.Equal(t, "look: [Pasted 21 lines]", r.m.input.text)
+	}
+	r := newRig(t, newFake())
+	r.press("ctrl+x")
+	require.Contains(t, r.text(), "Ctrl-X …")
+	r.press("y") // no pair: no effect
+	require.Empty(t, r.m.input.text)
+	r.press("ctrl+g")
+	require.Contains(t, r.text(), "this session has no editor")
+}
+
+// The search goes both ways, ignores case unless it is typed, and skips repeated
+// entries. Esc keeps the input; undo restores it after Enter.
+func TestSearchBothWays(t *testing.T) {
+	s := newFake()
+	s.inputs = []string{"Fix the parser", "write docs", "fix the lexer", "look", "fix the lexer"}
+	r := newRig(t, s)
+	r.typeIn("draft")
+	r.press("ctrl+r")
+	r.typeIn("fix")
+	require.Equal(t, "fix the lexer", r.m.search.found())
+	r.press("ctrl+r")
+	require.Equal(t, "Fix the parser", r.m.search.found())
+	r.press("ctrl+r")
+	require.Equal(t, "Fix the parser", r.m.search.found())
+	r.press("ctrl+s")
+	require.Equal(t, "fix the lexer", r.m.search.found())
+	r.press("esc")
+	require.Equal(t, "draft", r.m.input.text)
+	r.press("ctrl+r")
+	r.typeIn("F")
+	require.Equal(t, "Fix the parser", r.m.search.found())
+	r.press("enter")
+	require.Equal(t, "Fix the parser", r.m.input.text)
+	r.press("ctrl+_")
+	require.Equal(t, "draft", r.m.input.text)
+}
+
+// The screens of the input, in two more sizes (UI-04).
+func TestInputScreens(t *testing.T) {
+	many := func(_ context.Context, text string, cursor int) (found interactive.Completions) {
+		for i := range 30 {
+			found.Items = append(found.Items, interactive.Candidate{Text: fmt.Sprintf("/command-%02d", i), Description: strings.Repeat("does things ", i)})
+		}
+		found.To = cursor
+		return found
+	}
+	screens := map[string]func(r *rig){
+		"keys": func(r *rig) { r.press("?") },
+		"search": func(r *rig) {
+			r.m.history = newHistory([]string{"fix the parser", "write docs", "fix the lexer"})
+			r.press("ctrl+r")
+			r.typeIn("the")
+			r.press("ctrl+r")
+		},
+		"undo": func(r *rig) {
+			r.typeIn("keep this and")
+			r.press("ctrl+w", "ctrl+w", "ctrl+_")
+		},
+		"completion-many": func(r *rig) {
+			r.s.complete = many
+			r.typeIn("/")
+			r.sees("/command")
+			r.press("down", "down", "down", "down", "down", "down", "down")
+		},
+	}
+	for name, play := range screens {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newFake())
+			play(r)
+			r.golden(name, size{200, 50})
+		})
+	}
+}
