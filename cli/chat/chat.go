@@ -36,6 +36,7 @@ type chat struct {
 	notices notices // notices that occur while nothing runs
 	inputs  inputs
 	now     *work // the running input; owned by its goroutine
+	lists   bool  // the front end shows lists to choose from
 
 	mu      sync.Mutex
 	started time.Time // start of the session; /clear starts a new one
@@ -46,8 +47,9 @@ type chat struct {
 	prompts int    // prompts sent to the model
 	answer  string // the last answer of the model
 	branch  string
-	pending []model.Part // content for the model, sent with the next prompt
-	left    string       // reason for the end of the session, for hooks; "": the user left
+	pending []model.Part        // content for the model, sent with the next prompt
+	served  map[string][]string // model names by provider, as its server listed them
+	left    string              // reason for the end of the session, for hooks; "": the user left
 }
 
 var _ interactive.Session = (*chat)(nil)

@@ -39,7 +39,7 @@ func (c *chat) commandSet() *commands.Set {
 // loadCommands loads the commands of the program, command files, MCP servers, skills
 // and agents.
 func (c *chat) loadCommands(ctx context.Context) ([]fault.Problem, error) {
-	set, problems, err := c.config.SlashCommands(ctx, builtin.Loader(c.services()))
+	set, problems, err := c.config.SlashCommands(ctx, listLoader{c, builtin.Loader(c.services())})
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,7 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	if c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM")) {
 		return runLines(ctx, c.Program, c, c.Flags.First)
 	}
+	c.lists = true
 	in, _ := c.In.(*os.File)
 	out, _ := c.Out.(*os.File)
 	look := theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ()), ASCII: theme.ASCII(os.Environ())}

@@ -16,8 +16,8 @@ type PickItem struct {
 	Name        string // one line; the filter searches in it first
 	State       string // one or two words, such as "current"; may be empty
 	Description string // one line; may be empty
-	// Detail is Markdown that is shown while the item is selected; "": the
-	// description, if it does not fit into its line.
+	// Detail is text that is shown while the item is selected, of any number of lines;
+	// "": the description, if it does not fit into its line.
 	Detail string
 	// Submit is the input that choosing the item submits; "": it cannot be chosen, and
 	// the state or the detail gives the reason.

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -191,7 +190,11 @@ func (p *picker) drawDetail(v blocks.Style, rows int) []string {
 
 func (p *picker) renderDetail(v blocks.Style, item int) []string {
 	if text := p.pick.Items[item].Detail; text != "" {
-		return blocks.Split(strings.Trim(markdown.Render(text, v.Columns, *v.Theme), "\n"))
+		lines := blocks.Folded(strings.TrimSpace(text), v.Columns)
+		for i := range lines {
+			lines[i] = v.Theme.Dim.Render(lines[i])
+		}
+		return lines
 	}
 	if !p.cutDescription(v, item) {
 		return nil

@@ -17,13 +17,6 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// modelListing is the JSON form of fettle models.
-type modelListing struct {
-	Auto      string                 `json:"auto,omitempty"` // the model that "auto" selects
-	Providers []program.ProviderInfo `json:"providers"`
-	Aliases   map[string]string      `json:"aliases"`
-}
-
 // modelNames is the JSON form of fettle models PROVIDER.
 type modelNames struct {
 	Provider string   `json:"provider"`
@@ -70,14 +63,7 @@ their names for --model.`,
 }
 
 func printProviders(p *program.Program, v config.Variables, asJSON bool) error {
-	models := p.Providers.Models(v)
-	l := modelListing{Providers: p.Providers.List(v), Aliases: map[string]string{}}
-	if auto, err := models.Resolve(""); err == nil {
-		l.Auto = auto.String()
-	}
-	for short, name := range models.Aliases() {
-		l.Aliases[short] = name.String()
-	}
+	l := program.ListModels(p.Providers, v)
 	if asJSON {
 		return program.PrintJSON(p.Out, l)
 	}

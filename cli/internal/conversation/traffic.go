@@ -29,7 +29,13 @@ type traffic struct {
 	player   *replay.Player
 	recorder *replay.Recorder
 	Models   program.Models // without keys until the variables are known
+	// Variables are those of the session; nil until they are known.
+	Variables config.Variables
 }
+
+// Replays reports whether the responses are replayed, so that no request may leave the
+// machine.
+func (t *traffic) Replays() bool { return t.player != nil }
 
 // open opens the files that the flags name.
 func (f trafficFlags) open() (*traffic, error) {
@@ -62,7 +68,7 @@ func (t *traffic) wire(all program.Providers, p *config.Parameters, hide *redact
 	}
 	providers := p.Conversation.Providers
 	p.Conversation.Providers = func(v config.Variables) model.Source {
-		t.Models = all.Models(v)
+		t.Models, t.Variables = all.Models(v), v
 		hide.Add(t.Models.Secrets()...)
 		source := providers(v)
 		if t.player != nil {

@@ -45,6 +45,27 @@ type ProviderInfo struct {
 	Ready   bool     `json:"ready"`             // no variable is missing; the server has not been asked
 }
 
+// ModelListing lists the model providers. It is the JSON form of fettle models.
+type ModelListing struct {
+	Auto      string            `json:"auto,omitempty"` // the model that "auto" selects; "": none
+	Providers []ProviderInfo    `json:"providers"`
+	Aliases   map[string]string `json:"aliases"` // models by short name
+}
+
+// ListModels returns the providers and the short names of models for the variables of
+// a session. It sends no requests.
+func ListModels(all Providers, v config.Variables) ModelListing {
+	models := all.Models(v)
+	l := ModelListing{Providers: all.List(v), Aliases: map[string]string{}}
+	if auto, err := models.Resolve(""); err == nil {
+		l.Auto = auto.String()
+	}
+	for short, name := range models.Aliases() {
+		l.Aliases[short] = name.String()
+	}
+	return l
+}
+
 // Models resolves model names and returns the keys of their providers.
 type Models interface {
 	Resolve(name string) (model.Name, error) // "" and "auto" select a default model
