@@ -35,6 +35,9 @@ func (t *Terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 		return false
 	}
 	for i, one := range asked.Questions {
+		if asked.Program { // in Markdown
+			one.Question = display.PlainMarkdown(one.Question)
+		}
 		q := question{one, i + 1, len(asked.Questions)}
 		if !t.Screen.Printf("%s", q.render(t.Columns(), t.colour)) {
 			return false
@@ -75,8 +78,9 @@ func enterAlone(questions []bus.UserQuestion) string {
 func (t *Terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
 	t.Lines.discard(t.Tty)
 	for {
-		t.Screen.Printf("%s", display.Fold(q.prompt(t.colour), "", t.Room()))
+		t.Screen.Prompt(display.Fold(q.prompt(t.colour), "", t.Room()))
 		line, err := t.Lines.Read(ctx)
+		t.Screen.Answered()
 		if ctx.Err() != nil {
 			return "", false
 		}

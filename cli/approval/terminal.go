@@ -123,8 +123,9 @@ func (t *Terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.Lines.discard(t.Tty)
 	for {
-		t.Screen.Printf("%s", display.Fold(renderKeys(offered, t.colour), "", t.Room()))
+		t.Screen.Prompt(display.Fold(renderKeys(offered, t.colour), "", t.Room()))
 		line, err := t.Lines.Read(ctx)
+		t.Screen.Answered()
 		if ctx.Err() != nil {
 			return r, false
 		}

@@ -170,9 +170,9 @@ func TestChatShellLine(t *testing.T) {
 		require.Equal(t, "hello\n[exit code 3]\n", textsOf(all, interactive.EventShell))
 		submit(ctx, c, "What was that?")
 		first := c.conversation().History()[0]
-		require.Contains(t, first.Parts[0].Text, "<command>echo hello; exit 3</command>")
-		require.Contains(t, first.Parts[0].Text, "hello\n\n[exit code 3]")
-		require.Equal(t, "What was that?", first.Parts[len(first.Parts)-1].Text)
+		require.Equal(t, "What was that?", first.Parts[0].Text) // first, as the title of the session
+		require.Contains(t, first.Parts[1].Text, "<command>echo hello; exit 3</command>")
+		require.Contains(t, first.Parts[1].Text, "hello\n\n[exit code 3]")
 		require.Contains(t, textsOf(submit(ctx, c, "!pwd"), interactive.EventShell), filepath.Base(project))
 	})
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
@@ -25,8 +26,8 @@ func (c *chat) itemsOf(history []model.Content) []interactive.Item {
 	var items []interactive.Item
 	for _, turn := range history {
 		if turn.Role == model.RoleUser {
-			if text := firstText(turn); text != "" && len(turn.Responses()) == 0 {
-				items = append(items, interactive.Item{Role: "user", Text: asTyped(text, c.targetDir())})
+			if len(turn.Responses()) == 0 {
+				items = append(items, c.prompt(turn)...)
 			}
 			continue
 		}
@@ -42,6 +43,7 @@ func (c *chat) itemsOf(history []model.Content) []interactive.Item {
 				})
 			case part.Text == agent.InterruptedText && len(turn.Parts) == 1:
 				items = append(items, interactive.Item{Role: "notice", Text: "This answer was interrupted."})
+			case part.Text == compacted.follows && len(items) > 0 && items[len(items)-1].Text == compacted.notice:
 			case part.Text != "" && !part.Thought:
 				items = append(items, interactive.Item{Role: "assistant", Text: part.Text})
 			}
@@ -77,13 +79,30 @@ func asTyped(prompt, dir string) string {
 	return prompt
 }
 
-func firstText(turn model.Content) string {
+// compacted is a conversation that was replaced by a summary.
+var compacted = struct{ begins, follows, notice string }{
+	begins:  "<conversation_summary>",
+	follows: "I have read the summary and continue from there.",
+	notice:  "The earlier conversation was replaced by a summary.",
+}
+
+// added lists how texts begin that the program adds to the turns of the user.
+var added = [...]string{shellContextBegin, restoreNoteBegin, "<hook_context>", "[The same tool calls were repeated", "[The answer repeated the same text", "Continue with the task.", "<request_in_work>"}
+
+// prompt returns the items of a turn of the user: the first text that the user
+// typed. Later texts are the content of files and other context.
+func (c *chat) prompt(turn model.Content) []interactive.Item {
 	for _, part := range turn.Parts {
-		if part.Text != "" {
-			return part.Text
+		begins := func(with string) bool { return strings.HasPrefix(strings.TrimSpace(part.Text), with) }
+		switch {
+		case part.Text == "" || slices.ContainsFunc(added[:], begins):
+		case begins(compacted.begins):
+			return []interactive.Item{{Role: "notice", Text: compacted.notice}}
+		default:
+			return []interactive.Item{{Role: "user", Text: asTyped(part.Text, c.targetDir())}}
 		}
 	}
-	return ""
+	return nil
 }
 
 // statusOf returns the status of a call from the response that the model received.

@@ -4,14 +4,65 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
+
+// A resumed conversation shows only typed text as the user's: no output of shell lines,
+// notes about restored files, context of hooks or texts of the agent itself.
+func TestItemsOfContext(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
+		submit(ctx, c, "!echo shell output")
+		c.addContext(model.TextPart("<hook_context>by a hook</hook_context>"), model.TextPart((&checkpoint.Report{Selected: "turn 1", Steps: []checkpoint.FileStep{{}}}).Note()))
+		submit(ctx, c, "What is in @f.txt?")
+		history := c.conversation().History()
+		require.Greater(t, len(history[0].Parts), 4)
+		history = append(history,
+			model.UserText("Continue with the task."), model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart("On it.")}},
+			model.Content{Role: model.RoleUser, Parts: []model.Part{model.TextPart("The user ran a command:\n<command>ls"), model.TextPart("typed")}},
+		)
+		require.Equal(t, []interactive.Item{
+			{Role: "user", Text: "What is in @f.txt?"}, {Role: "assistant", Text: "First."}, {Role: "assistant", Text: "On it."}, {Role: "user", Text: "typed"},
+		}, c.itemsOf(history))
+		require.Equal(t, []interactive.Item{{Role: "notice", Text: compacted.notice}, {Role: "assistant", Text: "More."}}, c.itemsOf([]model.Content{
+			model.UserText("<conversation_summary>\nIt was long."), {Role: model.RoleModel, Parts: []model.Part{model.TextPart(compacted.follows)}},
+			{Role: model.RoleModel, Parts: []model.Part{model.TextPart("More.")}},
+		}))
+	})
+}
+
+// The reads of @ names are calls with their own IDs, so that a front end shows each
+// below its prompt.
+func TestMentionsHaveIDs(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
+		var mu sync.Mutex
+		var ids []string
+		s := bus.Subscribe(ctx, c.Bus(), func(_ context.Context, m bus.ToolCallsUpdate) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, call := range m.ToolCalls {
+				if !slices.Contains(ids, call.CallID) {
+					ids = append(ids, call.CallID)
+				}
+			}
+		})
+		submit(ctx, c, "What is in @f.txt?")
+		submit(ctx, c, "And in @f.txt now?")
+		s.Unsubscribe()
+		<-s.Done()
+		require.Len(t, ids, 2)
+		require.NotContains(t, ids, "")
+	})
+}
 
 // An earlier conversation is displayed as it was: calls with their description and
 // status, prompts as typed, and no text that was not displayed then.

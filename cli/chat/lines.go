@@ -179,9 +179,10 @@ func (l *lines) input(ctx context.Context) (text string, more bool) {
 
 // line reads one line.
 func (l *lines) line(ctx context.Context, prompt string) (line string, ended, interrupted bool) {
-	l.Screen.Live(prompt, true)
+	l.Screen.Prompt(prompt)
 	reading, stop := l.interruptible(ctx)
 	line, err := l.Lines.Read(reading)
+	l.Screen.Answered()
 	interrupted = stop() && err != nil
 	line = strings.TrimRight(line, "\r\n")
 	switch {

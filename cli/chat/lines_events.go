@@ -51,7 +51,7 @@ func (l *lines) event(e interactive.Event) {
 	case interactive.EventHistory:
 		l.history(e.History)
 	case interactive.EventDialog:
-		l.paragraph(strings.TrimSpace(e.Title + "\n\n" + e.Text))
+		l.paragraph(strings.TrimSpace(e.Title + "\n\n" + display.PlainMarkdown(e.Text)))
 	case interactive.EventPick:
 		if e.Pick != nil {
 			l.list(*e.Pick)
@@ -97,7 +97,9 @@ func (l *lines) list(p interactive.Pick) {
 	l.paragraph(b.String())
 }
 
+// message prints a message of the program, which is Markdown.
 func (l *lines) message(level interactive.Level, text string) {
+	text = display.PlainMarkdown(text)
 	switch level {
 	case interactive.LevelWarning:
 		text = "warning: " + text

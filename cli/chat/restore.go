@@ -85,7 +85,7 @@ func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (
 	if err != nil {
 		return builtin.Preview{}, err
 	}
-	preview := builtin.Preview{Notes: plan.Warnings, Paths: len(plan.Steps)}
+	preview := builtin.Preview{Notes: plan.Warnings}
 	if refused := plan.Err(); refused != nil {
 		preview.Refused = fault.Line(refused)
 	}
@@ -94,11 +94,15 @@ func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (
 	}
 	var b strings.Builder
 	for _, step := range plan.Steps {
+		preview.Paths = append(preview.Paths, step.Path.Shown())
 		b.WriteString(strings.TrimRight(step.Diff, "\n") + "\n")
 	}
 	preview.Diff = b.String()
 	return preview, nil
 }
+
+// restoreNoteBegin begins the note for the model about restored files.
+const restoreNoteBegin = "The user has undone "
 
 // Restore implements [builtin.Checkpoints]. The model receives a note with the next
 // prompt.

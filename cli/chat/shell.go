@@ -17,6 +17,9 @@ import (
 // model receives.
 const maxShellContext = 16 << 10
 
+// shellContextBegin begins the text with a shell line for the model.
+const shellContextBegin = "The user ran a command:\n<command>"
+
 // shell runs a shell line of the user. The model receives it and its output with the
 // next prompt.
 func (w *work) shell(ctx context.Context, line string) {
@@ -37,7 +40,7 @@ func (w *work) shell(ctx context.Context, line string) {
 	if len(printed) > maxShellContext {
 		printed = escape.Head(printed, maxShellContext) + "\n[output truncated]"
 	}
-	w.addContext(model.TextPart(fmt.Sprintf("The user ran a command:\n<command>%s</command>\n<output>\n%s%s\n</output>",
+	w.addContext(model.TextPart(fmt.Sprintf(shellContextBegin+"%s</command>\n<output>\n%s%s\n</output>",
 		tools.EscapeTag(line, "command"), tools.EscapeTag(printed, "output"), ending)))
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -144,7 +145,7 @@ func (w *work) run(ctx context.Context, text string, parts []model.Part) {
 		return
 	}
 	w.mu.Lock()
-	parts = append(w.pending, parts...)
+	parts = slices.Concat(parts, w.pending) // the prompt is first, as its title in lists of sessions
 	w.pending = nil
 	w.prompts++
 	client := w.client

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -12,9 +13,11 @@ import (
 // Screen is the user's output stream; each write is atomic. It is safe for concurrent
 // use.
 type Screen struct {
-	mu   sync.Mutex
-	W    io.Writer
-	open bool // live output has not ended its line
+	mu     sync.Mutex
+	W      io.Writer
+	open   bool   // live output has not ended its line
+	prompt string // the line that the user answers; "": none
+	hidden bool   // live output follows the prompt
 }
 
 // NewScreen returns a Screen that writes to w.
@@ -29,9 +32,31 @@ func (s *Screen) Printf(format string, args ...any) bool {
 	if s.open {
 		text = "\n" + text
 	}
-	s.open = false
+	s.open, s.hidden = false, false
+	if s.prompt != "" { // other output came between: repeat the line below it
+		text = strings.TrimSuffix(text, "\n") + "\n" + s.prompt
+		s.open = true
+	}
 	_, err := io.WriteString(s.W, text)
 	return err == nil
+}
+
+// Prompt prints a line that the user answers. Until [Screen.Answered] is called, other
+// output begins on a new line, and the prompt is repeated below it. It reports whether
+// the write succeeded.
+func (s *Screen) Prompt(text string) bool {
+	ok := s.Printf("%s", text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prompt, s.open = text, true
+	return ok
+}
+
+// Answered ends the prompt: the input has ended its line.
+func (s *Screen) Answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.prompt, s.open, s.hidden = "", false, false
 }
 
 // Live prints a piece of live output after the previous one; open means that its last
@@ -39,6 +64,15 @@ func (s *Screen) Printf(format string, args ...any) bool {
 func (s *Screen) Live(text string, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.prompt != "" {
+		if !s.hidden {
+			text = "\n" + text
+		}
+		if s.hidden = open; !open {
+			text = strings.TrimSuffix(text, "\n") + "\n" + s.prompt
+			open = true
+		}
+	}
 	s.open = open
 	_, _ = io.WriteString(s.W, text) // without a screen, the result remains
 }

@@ -57,7 +57,7 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 			m.picker = newPicker(*e.Pick)
 		}
 	case interactive.EventCopy:
-		m.note(interactive.LevelInfo, "Copied to the clipboard, if the terminal allows it.")
+		m.note(interactive.LevelInfo, "Sent to the clipboard of the terminal. Some terminals must permit this first.")
 		return tea.SetClipboard(e.Text)
 	case interactive.EventQuit:
 		m.lastWords, m.quitting = e.Text, true
@@ -85,6 +85,8 @@ func (m *screen) restore(items []interactive.Item) {
 				status = bus.StatusSuccess
 			}
 			m.transcript.Add(&blocks.Call{State: bus.ToolCallState{Name: item.Name, Description: item.Text, Status: status}})
+		case "notice":
+			m.note(interactive.LevelInfo, item.Text)
 		default:
 			b := &blocks.Answer{}
 			b.Add(item.Text)

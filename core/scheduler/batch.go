@@ -26,7 +26,16 @@ type batch struct {
 	because string // reason for endedAt, as a clause
 }
 
+// newBatch returns the batch of requests. A call without an ID gets a new one, so that listeners can tell it from others.
 func (s *Scheduler) newBatch(requests []Request) *batch {
+	if slices.ContainsFunc(requests, func(r Request) bool { return r.CallID == "" }) {
+		requests = slices.Clone(requests)
+		for i := range requests {
+			if requests[i].CallID == "" {
+				requests[i].CallID = bus.NewID()
+			}
+		}
+	}
 	b := &batch{
 		Scheduler: s,
 		requests:  requests,

@@ -101,7 +101,7 @@ func (s *Scheduler) report(err error) {
 
 // Request is one call as a model makes it.
 type Request struct {
-	CallID string          // id chosen by the caller; may be empty
+	CallID string          // id chosen by the caller; "": the scheduler chooses a unique one
 	Tool   string          // name or alias
 	Args   json.RawMessage // one JSON object; empty means {}
 }

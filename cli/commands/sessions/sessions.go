@@ -214,15 +214,37 @@ func listSessions(p *program.Program, list []transcript.Summary) error {
 		_, err := fmt.Fprintln(p.Out, "This project has no recorded sessions.")
 		return err
 	}
-	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
-	for _, s := range list {
+	turnsOf := func(s transcript.Summary) string {
 		turns := fmt.Sprintf("%d turns", s.Turns)
 		if s.Interrupted {
 			turns += ", interrupted"
 		}
-		_, _ = fmt.Fprintf(w, "%d.\t%s\t%s\t%s\t[%s]\n", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), turns, display.Line(s.Title), s.ID)
+		return turns
+	}
+	if columns, is := display.ColumnsOf(p.Out); is && columns < wideListing {
+		return listNarrow(p, list, columns, turnsOf)
+	}
+	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+	for _, s := range list {
+		_, _ = fmt.Fprintf(w, "%d.\t%s\t%s\t%s\t[%s]\n", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), turnsOf(s), display.Line(s.Title), s.ID)
 	}
 	return w.Flush()
+}
+
+// wideListing is the width of a terminal from which a session needs one line: its
+// title has 100 characters at most.
+const wideListing = 180
+
+// listNarrow lists each session on two lines, the title on the second, which is cut at
+// the width of the terminal.
+func listNarrow(p *program.Program, list []transcript.Summary, columns int, turnsOf func(transcript.Summary) string) error {
+	var b strings.Builder
+	for _, s := range list {
+		head := fmt.Sprintf("%d.  %s  %s  [%s]", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), turnsOf(s), s.ID)
+		b.WriteString(display.Cut(head, columns, "…") + "\n    " + display.Cut(display.Line(s.Title), max(columns-4, 1), "…") + "\n")
+	}
+	_, err := io.WriteString(p.Out, b.String())
+	return err
 }
 
 func sessionListingOf(s *transcript.Session) sessionListing {

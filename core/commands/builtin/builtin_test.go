@@ -27,6 +27,7 @@ type world struct {
 	mode  string
 	model string
 	diff  string
+	paths []string
 	file  bool // the context file exists
 }
 
@@ -197,7 +198,7 @@ func (w checkpoints) List(context.Context) ([]builtin.Checkpoint, error) {
 	return []builtin.Checkpoint{{ID: "t1", Time: time.Unix(0, 0), Prompt: "Change it", Calls: []builtin.CheckpointCall{{ID: "t1.c1", Tool: "safe_patch", Paths: []string{"a.txt"}}}}}, nil
 }
 func (w checkpoints) Preview(_ context.Context, id string, partial bool) (builtin.Preview, error) {
-	p := builtin.Preview{Diff: w.diff, Paths: 3, Notes: []string{"b.txt cannot be restored."}}
+	p := builtin.Preview{Diff: w.diff, Paths: w.paths, Notes: []string{"b.txt cannot be restored."}}
 	if id == "late" && !partial {
 		p.Refused = "a.txt was changed since."
 	}
@@ -373,8 +374,8 @@ func TestCommands(t *testing.T) {
 		"/stats model":             {"", "`big` — 5 requests"},
 		"/stats tools":             {"", "`safe_patch` — 2 calls, 1 failed; 1 accepted"},
 		"/restore":                 {"", "(?s)`t1`.*Change it\n  - `t1.c1` — safe\\\\_patch a.txt"},
-		"/restore t1":              {"preview t1", "(?s)^\\? Restore these 3 paths\\?\n\nb.txt cannot.*```diff\n-a\n```$"},
-		"/restore late --partial":  {"preview late", "Restore these 3 paths"},
+		"/restore t1":              {"preview t1", "(?s)^\\? Restore `a.txt`, `b.txt` and `c_d.txt`\\?\n\nb.txt cannot.*```diff\n-a\n```$"},
+		"/restore late --partial":  {"preview late", "Restore `a.txt`, `b.txt` and `c_d.txt`"},
 		"/restore late":            {"preview late", "changed since"},
 		"/about":                   {"", "\\*\\*Version\\*\\*: `1.0`"},
 		"/agents":                  {"", "`reviewer` — Reviews \\(user, remote\\)"},
@@ -403,7 +404,7 @@ func TestCommands(t *testing.T) {
 	}
 	for line, tt := range tests {
 		t.Run(line, func(t *testing.T) {
-			w := &world{hook: "said", tags: map[string]bool{"alpha": true}, mode: "default", model: "big", diff: "-a"}
+			w := &world{hook: "said", tags: map[string]bool{"alpha": true}, mode: "default", model: "big", diff: "-a", paths: []string{"a.txt", "b.txt", "c_d.txt"}}
 			r, err := set(t, w.all()).Parse(line).Run(t.Context(), &commands.Context{})
 			text := ""
 			if err == nil {
@@ -436,7 +437,7 @@ func TestCommandsFail(t *testing.T) {
 // CM-05: what takes the place of something is asked about first.
 func TestCommandsConfirmed(t *testing.T) {
 	for line, did := range map[string]string{"/chat save alpha": "save alpha", "/export there.md": "export there.md", "/restore t1": "restore t1"} {
-		w := &world{tags: map[string]bool{"alpha": true}, diff: "-a"}
+		w := &world{tags: map[string]bool{"alpha": true}, diff: "-a", paths: []string{"a.txt"}}
 		s := set(t, w.all())
 		r, err := s.Parse(line).Run(t.Context(), &commands.Context{})
 		require.NoError(t, err)

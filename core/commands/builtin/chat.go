@@ -123,7 +123,7 @@ func copyCommand(s *Services) *commands.Command {
 			if answer == "" {
 				return info("There is no answer to copy yet."), nil
 			}
-			return commands.CopyText{Text: answer, Message: &commands.Message{Level: commands.LevelInfo, Text: "The last answer is in the clipboard."}}, nil
+			return commands.CopyText{Text: answer}, nil
 		},
 	}
 }

@@ -300,7 +300,7 @@ type CheckpointCall struct {
 // Preview is the effect of a restore.
 type Preview struct {
 	Diff    string   // unified; "" if nothing would change
-	Paths   int      // number of files that would change
+	Paths   []string // files that would change
 	Refused string   // why it would be refused; "" if it would not
 	Notes   []string // for example files that cannot be restored
 }

@@ -255,11 +255,7 @@ func restoreCommand(s *Services) *commands.Command {
 			if p.Diff == "" {
 				return info("%sThe files are in that state already; there is nothing to restore.", b.String()), nil
 			}
-			paths := fmt.Sprintf("these %d paths", p.Paths)
-			if p.Paths == 1 {
-				paths = "this path"
-			}
-			return commands.ConfirmAction{Prompt: fmt.Sprintf("Restore %s?\n\n%s%s", paths, b.String(), fenced("diff", p.Diff))}, nil
+			return commands.ConfirmAction{Prompt: fmt.Sprintf("Restore %s?\n\n%s%s", named(p.Paths), b.String(), fenced("diff", p.Diff))}, nil
 		},
 		Completion: func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
 			all, err := s.Checkpoints.List(ctx)
@@ -272,6 +268,23 @@ func restoreCommand(s *Services) *commands.Command {
 			return beginning(found, partial), err
 		},
 	}
+}
+
+// named lists paths in a sentence.
+func named(paths []string) string {
+	const most = 5
+	var shown []string
+	for _, path := range paths[:min(len(paths), most)] {
+		shown = append(shown, code(path))
+	}
+	if over := len(paths) - most; over > 0 {
+		shown = append(shown, fmt.Sprintf("%s more", thousands(over)))
+	}
+	if len(shown) < 2 {
+		return strings.Join(shown, "")
+	}
+	last := len(shown) - 1
+	return strings.Join(shown[:last], ", ") + " and " + shown[last]
 }
 
 // restoreArgs parses the arguments of /restore: an id, and --partial before or after it.

@@ -1,0 +1,23 @@
+package display
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Output that arrives during a question, such as a line about a subagent, begins on a
+// new line, and the question is repeated below it.
+func TestScreenPrompt(t *testing.T) {
+	var b strings.Builder
+	s := NewScreen(&b)
+	s.Printf("Apply?\n")
+	s.Prompt("[y]es [n]o > ")
+	s.Printf("  [helper] done\n")
+	s.Live("output ", true)
+	s.Live("of a call\n", false)
+	s.Answered()
+	s.Printf("Applied.\n")
+	require.Equal(t, "Apply?\n[y]es [n]o > \n  [helper] done\n[y]es [n]o > \noutput of a call\n[y]es [n]o > Applied.\n", b.String())
+}
