@@ -31,6 +31,7 @@ func (t *Terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 		intro += " asks for input."
 	}
 	intro = display.Paint(display.StyleBold, intro, t.colour) + display.Paint(display.StyleDim, enterAlone(asked.Questions), t.colour)
+	t.ring()
 	if !t.Screen.Printf("\n%s\n", display.Fold(intro, "", t.Room())) {
 		return false
 	}

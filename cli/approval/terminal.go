@@ -18,6 +18,7 @@ type Terminal struct {
 	Screen  *display.Screen
 	colour  bool
 	Columns func() int // characters per line of prose
+	Bell    bool       // rings before a question
 	Room    func() int // the same if the terminal reports its size, otherwise unlimited
 	edit    func(ctx context.Context, name, content string) (string, error)
 
@@ -82,6 +83,7 @@ func hear[Q asked](ctx context.Context, t *Terminal, b *bus.MessageBus, ask func
 // meanwhile gets none. It reports whether the request could be shown; if not, there
 // is no answer either.
 func (t *Terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
+	t.ring()
 	if !t.Screen.Printf("%s", renderQuestion(q, t.Room(), t.colour)) {
 		return false
 	}
@@ -92,6 +94,13 @@ func (t *Terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConf
 	}
 	t.publish(b, response)
 	return true
+}
+
+// ring rings the bell of the terminal.
+func (t *Terminal) ring() {
+	if t.Bell {
+		t.Screen.Printf("\a")
+	}
 }
 
 // ended closes a request that ended without an answer of this user.

@@ -35,8 +35,9 @@ type chat struct {
 	config  *config.Config
 	notices notices // notices that occur while nothing runs
 	inputs  inputs
-	now     *work // the running input; owned by its goroutine
-	lists   bool  // the front end shows lists to choose from
+	sandbox string // confines every command; "": none
+	now     *work  // the running input; owned by its goroutine
+	lists   bool   // the front end shows lists to choose from
 
 	mu      sync.Mutex
 	started time.Time // start of the session; /clear starts a new one
@@ -102,7 +103,7 @@ func (c *chat) Status() interactive.Status {
 	s := interactive.Status{
 		Product: c.config.Layout().Name, Version: program.VersionOf().Version, SessionID: c.config.SessionID(),
 		Model: c.Traffic.DisplayName(c.config.Model()), Mode: string(c.config.ApprovalMode()), Dir: homeAbbreviated(c.targetDir()), Branch: branch,
-		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Started: started,
+		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Confined: c.sandbox, Started: started,
 	}
 	if manager, err := c.config.MCP().Manager(); err == nil && manager != nil {
 		for _, server := range manager.Status() {

@@ -17,17 +17,18 @@ import (
 
 // runLines runs an interactive session line by line, for terminals without cursor
 // movement and for screen readers. It prints no escape sequences. first is submitted
-// at the start, unless it is "".
+// at the start, unless it is ""; bell rings when a question waits.
 //
 // A line that ends with a backslash continues on the next line. Ctrl-C cancels the
 // running turn; at the prompt, pressing it twice leaves the session. Ctrl-D leaves
 // the session, and so does the end of ctx. Ctrl-C must not end ctx; see
 // [untilHungUp].
-func runLines(ctx context.Context, p *program.Program, s interactive.Session, first string) error {
+func runLines(ctx context.Context, p *program.Program, s interactive.Session, first string, bell bool) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	l := newLines(p, s, interrupts)
+	l.Bell = bell
 	defer l.attach(ctx)()
 	l.lead(ctx, first)
 	return nil

@@ -60,6 +60,9 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	if err != nil {
 		return err
 	}
+	if set.Tools.Sandbox.Confines() {
+		c.sandbox = "the sandbox"
+	}
 	if err := c.Records.Begin(c.config, c.Hide, c.PrintError); err != nil {
 		return &program.ExitError{Code: program.ExitConfig, Err: err}
 	}
@@ -90,7 +93,7 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 		c.notices.add(fault.Line(err))
 	}
 	if c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM")) {
-		return runLines(ctx, c.Program, c, c.Flags.First)
+		return runLines(ctx, c.Program, c, c.Flags.First, set.UI.Notifications == string(tui.NotifyBell))
 	}
 	c.lists = true
 	in, _ := c.In.(*os.File)
@@ -105,7 +108,7 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	}
 	return tui.Run(ctx, tui.Options{
 		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.Flags.First,
-		Theme: theme.New(look), Background: background, NoAnimation: !set.UI.Animations,
+		Theme: theme.New(look), Background: background, NoAnimation: !set.UI.Animations, Notify: tui.Notification(set.UI.Notifications),
 		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, OnDefect: c.onDefect,
 	})
 }

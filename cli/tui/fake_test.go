@@ -44,7 +44,7 @@ func newFake() *fakeSession {
 	return &fakeSession{
 		bus: bus.New(bus.Options{}),
 		status: interactive.Status{
-			Product: "fettle", Model: "scripted", Mode: "default", Dir: "~/project", Branch: "main",
+			Product: "fettle", Version: "1.2.3", Model: "scripted", Mode: "default", Dir: "~/project", Branch: "main",
 			Tokens: 12_345, Limit: 100_000, Trust: "trusted", Servers: 2, Started: noon,
 		},
 	}

@@ -148,7 +148,7 @@ func setQuestion() bus.ToolConfirmationRequest {
 func TestScreens(t *testing.T) {
 	text := func(s string) interactive.Event { return told(agent.Event{Type: agent.EventText, Text: s}) }
 	screens := map[string]func(r *rig){
-		"idle": func(*rig) {},
+		"idle": func(r *rig) { r.golden("idle", size{200, 50}) },
 		"conversation": func(r *rig) {
 			r.plays(
 				told(agent.Event{Type: agent.EventThought, Thought: &agent.Thought{Subject: "What is asked", Description: "the details of it"}}),

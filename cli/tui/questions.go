@@ -108,6 +108,7 @@ func (m *screen) showNext() {
 		return
 	}
 	q.shown = true
+	m.notify("waits for your answer")
 	pause := armAfter
 	if !m.answeredAt.IsZero() && m.h.now().Sub(m.answeredAt) < armNextAfter {
 		pause = armNextAfter

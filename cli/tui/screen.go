@@ -69,6 +69,8 @@ type screen struct {
 	quitArmed  bool
 	quitAsked  int // number of quit keys; identifies their timers
 	quitting   bool
+	focus      focus
+	alert      string // notification for the terminal; "": none
 	lastWords  string
 	err        error
 }
@@ -133,6 +135,9 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if m.shape() != before {
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}
+	if alert := m.alerted(); alert != nil {
+		cmd = tea.Batch(cmd, alert)
+	}
 	return m, cmd
 }
 
@@ -180,6 +185,10 @@ func (m *screen) update(msg any) tea.Cmd {
 		case tea.MouseWheelDown:
 			m.scroll(3)
 		}
+	case tea.FocusMsg:
+		m.focus = focused
+	case tea.BlurMsg:
+		m.focus = unfocused
 	case tea.BackgroundColorMsg:
 		m.background(msg)
 	case backgroundLate:
@@ -269,6 +278,9 @@ func (m *screen) begin(shown string, text *string) {
 func (m *screen) endTurn() {
 	ending := m.turn.ending
 	m.turn.cancel()
+	if !ending && len(m.queued) == 0 && m.h.now().Sub(m.turn.started) >= longTurn {
+		m.notify("the turn has ended")
+	}
 	m.turn = nil
 	m.quitArmed = false
 	m.answer.close()

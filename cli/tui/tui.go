@@ -43,6 +43,7 @@ type Options struct {
 	// NoAnimation disables spinners and elapsed times, so that an idle screen does
 	// not change.
 	NoAnimation bool
+	Notify      Notification     // "": NotifyAuto
 	Now         func() time.Time // nil: [time.Now]
 	// OnDefect receives a panic with its stack. nil drops it.
 	OnDefect func(err error)

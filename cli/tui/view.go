@@ -74,6 +74,7 @@ func (m *screen) View() tea.View {
 	view := tea.NewView(norm.NFC.String(strings.Join(lines, "\n")))
 	view.AltScreen = true
 	view.MouseMode = tea.MouseModeCellMotion
+	view.ReportFocus = m.o.Notify != NotifyOff
 	view.WindowTitle = display.Line(m.status.Product + " " + m.status.Dir)
 	if cursor != nil {
 		cursor.Blink = !m.o.NoAnimation
@@ -107,7 +108,7 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	rows := max(m.height-1-len(part), 0)
 	lines, more := m.transcript.Window(rows, v)
 	if len(m.transcript.Blocks) == 0 {
-		lines = greeting(v)[:min(3, rows)]
+		lines = m.greeting(v, rows)
 	}
 	if more && len(lines) > 0 {
 		lines = append(lines[:len(lines)-1:len(lines)-1], v.Theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.Columns, "…")))
@@ -120,19 +121,6 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	}
 	lines = append(lines, part...)
 	return append(lines, m.statusLine(v)), cursor
-}
-
-// greeting returns the lines of an empty conversation.
-func greeting(v blocks.Style) []string {
-	lines := []string{
-		"@ adds a file, ! runs a shell command, / lists the commands, /help the keys.",
-		"Changes are shown for approval first. Esc interrupts the agent.",
-		"/restore undoes changes. Ctrl-D ends the session.",
-	}
-	for i, line := range lines {
-		lines[i] = v.Theme.Dim.Render(display.Cut(line, v.Columns, "…"))
-	}
-	return lines
 }
 
 // drawInput returns the lines below the conversation while no dialog is open.

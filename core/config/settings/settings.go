@@ -108,6 +108,12 @@ type UI struct {
 	// Whether fettle shows animations while it works. Without them, slow
 	// terminals have less to draw.
 	Animations bool `json:"animations" set:"project=free,default=true"`
+	// How a session in a terminal notifies you when a question waits, or when a
+	// turn of ten seconds or more has ended, unless its window has the focus.
+	// auto: the bell, if the terminal reports that its window has lost the
+	// focus. osc9, osc777: a notification of the desktop, by that sequence of
+	// the terminal. With --plain only bell has an effect.
+	Notifications string `json:"notifications" jsonschema:"enum=auto,enum=off,enum=bell,enum=osc9,enum=osc777" set:"project=trusted,default=auto"`
 	// How much of an error is shown.
 	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=trusted,unused,default=low"`
 	Accessibility  Accessibility `json:"accessibility"`
