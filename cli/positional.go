@@ -17,7 +17,7 @@ import (
 // mistyped command must not become a request to a model.
 func positional(p *program.Program, root *cobra.Command, talk *conversation.Flags, args []string) error {
 	given := root.Flags().Changed
-	if len(args) > 0 && given(conversation.ResumeFlag) && talk.Resume == conversation.Latest && namesSession(args) {
+	if len(args) > 0 && given(conversation.ResumeFlag) && talk.Resume == conversation.Choose && namesSession(args) {
 		talk.Resume, args = args[0], args[1:]
 	}
 	if len(args) == 0 {
@@ -42,7 +42,7 @@ func namesSession(args []string) bool {
 	if len(args) == 1 {
 		return !strings.ContainsAny(args[0], " \t\n")
 	}
-	return regexp.MustCompile(`^(latest|[0-9]+|[0-9a-f]{8}[0-9a-f-]*)$`).MatchString(args[0])
+	return regexp.MustCompile(`^(latest|choose|[0-9]+|[0-9a-f]{8}[0-9a-f-]*)$`).MatchString(args[0])
 }
 
 // listings are the flags of the root command that run another command, as the flags of

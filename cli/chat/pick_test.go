@@ -3,12 +3,16 @@ package chat
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
 // picked submits a line and returns the list that it opens.
@@ -80,5 +84,61 @@ func TestChatPicksModel(t *testing.T) {
 		p := picked(t, ctx, c, "/model")
 		require.Equal(t, "current", p.Items[0].State)
 		require.Contains(t, textsOf(submit(ctx, c, p.Items[0].Submit), interactive.EventMessage), "for this session")
+	})
+}
+
+// The list of sessions (UI-04): the last used one first, broken recordings last.
+func TestSessionList(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	session := func(id, title string, turns int, age time.Duration) transcript.Summary {
+		return transcript.Summary{Header: transcript.Header{ID: id, StartTime: now.Add(-age), Model: "m"}, Title: title, Turns: turns, Updated: now.Add(-age), Path: "/r/" + id}
+	}
+	list := []transcript.Summary{session("aaa", "Fix the build", 12, 50*time.Hour), session("bbb", "", 1, 5*time.Minute), session("ccc", "Old", 0, 90*24*time.Hour), session("ddd", "Now", 2, time.Second)}
+	list[2].Interrupted = true
+	p := sessionList(list, []fault.Problem{{Path: "/r/aaa", Message: "Line 3 is invalid."}, {Path: "/r/session-x.jsonl", Message: "It is no recording."}}, "ddd", now)
+	var rows []string
+	for _, item := range p.Items {
+		rows = append(rows, strings.Join([]string{item.Name, item.State, item.Description, item.Submit}, "|"))
+	}
+	require.Equal(t, []string{
+		"Now|current|2 turns, ddd|", "(no text)|5 min ago|1 turn, bbb|/resume bbb", "Fix the build|2 days ago|12 turns, aaa|/resume aaa",
+		"Old|2025-12-01|interrupted, ccc|/resume ccc", "session-x.jsonl|broken|It is no recording.|",
+	}, rows)
+	require.Contains(t, p.Items[2].Detail, "Line 3 is invalid.")
+	require.Contains(t, p.Items[4].Detail, "/r/session-x.jsonl")
+}
+
+// /resume lists the sessions of the project and continues one, whose recording grows;
+// the session before it remains (UI-04).
+func TestChatResumes(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
+		require.Empty(t, picked(t, ctx, c, "/resume").Items)
+		submit(ctx, c, "The first prompt.")
+		first := c.config.SessionID()
+		submit(ctx, c, "/clear")
+		submit(ctx, c, "The second prompt.")
+		p := picked(t, ctx, c, "/resume")
+		require.Len(t, p.Items, 2)
+		require.Equal(t, "current", itemNamed(t, p, "The second prompt.").State)
+		chosen := itemNamed(t, p, "The first prompt.")
+		require.Equal(t, "/resume "+first, chosen.Submit)
+
+		all := submit(ctx, c, chosen.Submit)
+		require.Equal(t, first, c.config.SessionID())
+		var history []interactive.Item
+		for _, e := range all {
+			if e.Kind == interactive.EventHistory {
+				history = e.History
+			}
+		}
+		require.Equal(t, "The first prompt.", history[0].Text)
+		require.Equal(t, "Third.", answered(submit(ctx, c, "Go on.")))
+		p = picked(t, ctx, c, "/resume")
+		require.Equal(t, "4 turns, "+first, itemNamed(t, p, "The first prompt.").Description)
+		require.Contains(t, itemNamed(t, p, "The second prompt.").Description, "2 turns")
+
+		require.Contains(t, textsOf(submit(ctx, c, "/resume "+first), interactive.EventMessage), "is the current one")
+		require.Contains(t, textsOf(submit(ctx, c, "/resume zzz"), interactive.EventMessage), "zzz")
+		require.Equal(t, first, c.config.SessionID())
 	})
 }

@@ -67,6 +67,9 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 		return &program.ExitError{Code: program.ExitConfig, Err: err}
 	}
 	defer c.Records.End(context.WithoutCancel(ctx))
+	if c.Flags.Resume == conversation.Choose && c.Flags.First == "" && !c.plain(set) {
+		c.Flags.Resume, c.Flags.First = "", "/resume"
+	}
 	if c.kept, c.client, err = c.Converse(ctx, c.config); err != nil {
 		return err
 	}
@@ -87,12 +90,17 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	return front(ctx, c, set)
 }
 
+// plain reports whether the session is displayed line by line.
+func (c *chat) plain(set settings.Settings) bool {
+	return c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM"))
+}
+
 // atTerminal selects and runs the front end that fits the terminal.
 func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	if err := theme.Check(set.UI.Theme); err != nil {
 		c.notices.add(fault.Line(err))
 	}
-	if c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM")) {
+	if c.plain(set) {
 		return runLines(ctx, c.Program, c, c.Flags.First, set.UI.Notifications == string(tui.NotifyBell))
 	}
 	c.lists = true

@@ -41,8 +41,8 @@ func (f *Flags) Register(set *pflag.FlagSet) {
 // RegisterSession adds the flags that select the session of a prompt.
 func (f *Flags) RegisterSession(root *cobra.Command) {
 	set := root.Flags()
-	set.StringVarP(&f.Resume, ResumeFlag, "r", "", "resume a recorded `session`: latest, an index or id of fettle sessions list, or the beginning of an id")
-	set.Lookup(ResumeFlag).NoOptDefVal = Latest
+	set.StringVarP(&f.Resume, ResumeFlag, "r", "", "resume a recorded `session`: latest, an index or id of fettle sessions list, the beginning of an id, or choose from a list")
+	set.Lookup(ResumeFlag).NoOptDefVal = Choose
 	set.StringVarP(&f.First, FirstFlag, "i", "", "start an interactive session with this `text`")
 	set.BoolVar(&f.Plain, PlainFlag, false, "interactive session: print line by line, for example for a screen reader")
 	set.BoolVar(&f.Plain, "screen-reader", false, "the same as --plain")
@@ -54,7 +54,7 @@ func (f *Flags) RegisterSession(root *cobra.Command) {
 func (f *Flags) CheckSession(given *pflag.FlagSet) error {
 	switch {
 	case given.Changed(ResumeFlag) && strings.TrimSpace(f.Resume) == "":
-		return program.UsageError("--resume has an empty value.", "Give a session of fettle sessions list, or --resume without a value for the latest.")
+		return program.UsageError("--resume has an empty value.", "Give a session of fettle sessions list, or latest.")
 	case given.Changed(sessionIDFlag) && f.SessionID == "":
 		return program.UsageError("--session-id has an empty value.", "Give an id, or omit the flag for a random one.")
 	}
@@ -72,8 +72,11 @@ func (f *Flags) checkLimits() error {
 	return nil
 }
 
-// Latest is the name of the most recently recorded session.
-const Latest = "latest"
+// Values of --resume that are no ids.
+const (
+	Latest = "latest" // the most recently recorded session
+	Choose = "choose" // the user chooses from a list; without one, as Latest
+)
 
 // ResumeFlag is the flag --resume; its value is optional.
 const ResumeFlag = "resume"

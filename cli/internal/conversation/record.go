@@ -40,7 +40,7 @@ func (t *Setup) openRecord(ctx context.Context, c *config.Config) (*Record, conf
 		return r, config.Opening{}, nil
 	}
 	if t.Flags.Resume != "" {
-		opening, found, err := t.resume(ctx, c, r)
+		opening, found, err := t.resumeFlag(ctx, c, r)
 		if err != nil || found {
 			return r, opening, err
 		}
@@ -67,16 +67,26 @@ func (t *Setup) BeginRecord(ctx context.Context, c *config.Config, r *Record) (c
 	return config.Opening{}, nil
 }
 
-// resume resumes a session. found is false if the latest is requested and no session
-// exists.
-func (t *Setup) resume(ctx context.Context, c *config.Config, r *Record) (opening config.Opening, found bool, err error) {
-	summary, err := r.Store.Find(ctx, t.Flags.Resume)
-	if fault.CodeOf(err) == fault.SessionNotFound && t.Flags.Resume == Latest {
+// resumeFlag resumes the session that the flags name. found is false if the latest is
+// requested and no session exists.
+func (t *Setup) resumeFlag(ctx context.Context, c *config.Config, r *Record) (opening config.Opening, found bool, err error) {
+	ref := t.Flags.Resume
+	if ref == Choose {
+		ref = Latest
+	}
+	if opening, err = t.ResumeRecord(ctx, c, r, ref); fault.CodeOf(err) == fault.SessionNotFound && ref == Latest {
 		t.Warn("There is no session to resume; this is a new session.")
 		return opening, false, nil
 	}
+	return opening, true, err
+}
+
+// ResumeRecord resumes a recorded session and continues its recording in r. ref is an id, its
+// beginning, an index, or [Latest]. It reports problems of the recording.
+func (t *Setup) ResumeRecord(ctx context.Context, c *config.Config, r *Record, ref string) (opening config.Opening, err error) {
+	summary, err := r.Store.Find(ctx, ref)
 	if err != nil {
-		return opening, true, Failure(ctx, err)
+		return opening, Failure(ctx, err)
 	}
 	var session *transcript.Session
 	if t.Flags.NoRecord {
@@ -90,12 +100,12 @@ func (t *Setup) resume(ctx context.Context, c *config.Config, r *Record) (openin
 		opening.Recorder, opening.Agents = r.Recording, r.Store
 	}
 	if err != nil {
-		return opening, true, Failure(ctx, err)
+		return opening, Failure(ctx, err)
 	}
 	for _, problem := range session.Problems {
 		t.Warn(problem.String())
 	}
-	return opening, true, nil
+	return opening, nil
 }
 
 // Failure returns the error of a recorded session that cannot be opened, with its

@@ -251,7 +251,7 @@ func (w *world) all() builtin.Services {
 		Chats: chats{w}, Transcript: transcripts{w}, Compressor: compressor{w}, Skills: skills{w}, Servers: servers{w}, Trust: trust{w}, Policy: policies{w},
 		Memory: memory{w}, Stats: numbers{w}, Checkpoints: checkpoints{w}, About: about{w}, Agents: agents{w}, Hooks: hookList{w}, Extensions: extensions{w},
 		Directories: dirs{w}, ContextFile: contextFile{w}, Mode: modes{w},
-		Dialogs: []string{"auth", "theme", "editor", "privacy", "settings", "sessionBrowser", "agentConfig"},
+		Dialogs: []string{"auth", "theme", "editor", "privacy", "resume", "settings", "sessionBrowser", "agentConfig"},
 	}
 }
 

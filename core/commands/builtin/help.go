@@ -166,7 +166,7 @@ func aboutCommand(s *Services) *commands.Command {
 
 // dialogNames are the dialogs that may be commands of their own: those of
 // [commands.Dialog] that no other command opens.
-var dialogNames = []string{"auth", "theme", "editor", "privacy", "settings", "sessionBrowser", "agentConfig"}
+var dialogNames = []string{"auth", "theme", "editor", "privacy", "resume", "settings", "sessionBrowser", "agentConfig"}
 
 // dialog is the command that opens one of the front end's dialogs.
 func dialog(name string) *commands.Command {

@@ -1,0 +1,184 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/core/agent/recordings"
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/transcript"
+)
+
+// resumeCommand is /resume: it continues a recorded session of the project in place of
+// the current one.
+func (l listLoader) resumeCommand() *commands.Command {
+	return &commands.Command{
+		Name: "resume", Description: "Lists the recorded sessions of the project, or continues one: /resume ID", Kind: commands.KindBuiltIn, AutoExecute: true,
+		Action: func(ctx context.Context, _ *commands.Context, id string) (commands.Result, error) {
+			if id == "" {
+				return nil, l.pick(ctx, l.pickSession)
+			}
+			return nil, l.resume(ctx, id)
+		},
+		Completion: func(ctx context.Context, _ *commands.Context, typed string) (found []commands.Candidate, err error) {
+			store, err := l.recordings()
+			if err != nil {
+				return nil, err
+			}
+			list, _, err := store.List(ctx)
+			for _, s := range slices.Backward(list) {
+				if strings.HasPrefix(s.ID, typed) {
+					found = append(found, commands.Candidate{Value: s.ID, Description: s.Title})
+				}
+			}
+			return found, err
+		},
+	}
+}
+
+// recordings returns the recorded sessions of the project.
+func (c *chat) recordings() (*recordings.Store, error) {
+	c.mu.Lock()
+	kept := c.kept
+	c.mu.Unlock()
+	if kept.Store != nil {
+		return kept.Store, nil
+	}
+	return config.NewTranscripts(c.config, c.Hide.Values())
+}
+
+// pickSession returns the list of /resume.
+func (c *chat) pickSession(ctx context.Context) (interactive.Pick, error) {
+	store, err := c.recordings()
+	if err != nil {
+		return interactive.Pick{}, err
+	}
+	list, problems, err := store.List(ctx)
+	if err != nil {
+		return interactive.Pick{}, err
+	}
+	return sessionList(list, problems, c.config.SessionID(), time.Now()), nil
+}
+
+// sessionList returns the list of recorded sessions, the last used one first, then the
+// recordings that cannot be read.
+func sessionList(list []transcript.Summary, problems []fault.Problem, current string, now time.Time) interactive.Pick {
+	p := interactive.Pick{Title: "Sessions of this project", Usage: "/resume ID continues a session.", Empty: "This project has no recorded sessions."}
+	wrong := map[string][]string{} // problems by path
+	for _, problem := range problems {
+		wrong[problem.Path] = append(wrong[problem.Path], problem.Message)
+	}
+	slices.SortStableFunc(list, func(a, b transcript.Summary) int { return b.Updated.Compare(a.Updated) })
+	for _, s := range list {
+		turns := fmt.Sprintf("%d turns", s.Turns)
+		switch {
+		case s.Interrupted:
+			turns = "interrupted"
+		case s.Turns == 1:
+			turns = "1 turn"
+		}
+		item := interactive.PickItem{
+			Name: cmp.Or(s.Title, "(no text)"), State: ago(now.Sub(s.Updated), s.Updated), Description: turns + ", " + s.ID, Submit: "/resume " + s.ID,
+			Detail: s.ID + "\nstarted " + s.StartTime.Local().Format("2006-01-02 15:04") + ", " + turns,
+		}
+		if s.Model != "" {
+			item.Detail += ", model " + s.Model
+		}
+		for _, message := range wrong[s.Path] {
+			item.Detail += "\n" + message
+		}
+		delete(wrong, s.Path)
+		if s.ID == current {
+			item.State, item.Submit, item.Selected = "current", "", true
+		}
+		p.Items = append(p.Items, item)
+	}
+	for _, problem := range problems {
+		if messages := wrong[problem.Path]; messages != nil {
+			delete(wrong, problem.Path)
+			p.Items = append(p.Items, interactive.PickItem{
+				Name: filepath.Base(problem.Path), State: "broken", Description: messages[0], Detail: strings.Join(append(messages, problem.Path), "\n"),
+			})
+		}
+	}
+	return p
+}
+
+// ago formats an age; then is the time itself, for long ones.
+func ago(age time.Duration, then time.Time) string {
+	const day = 24 * time.Hour
+	switch {
+	case age < time.Minute:
+		return "just now"
+	case age < time.Hour:
+		return fmt.Sprintf("%d min ago", age/time.Minute)
+	case age < day:
+		return fmt.Sprintf("%d h ago", age/time.Hour)
+	case age < 2*day:
+		return "1 day ago"
+	case age < 30*day:
+		return fmt.Sprintf("%d days ago", age/day)
+	}
+	return then.Local().Format("2006-01-02")
+}
+
+// resume continues a recorded session in place of the current one, whose recording
+// remains. If it cannot be opened, the current session goes on.
+func (c *chat) resume(ctx context.Context, ref string) error {
+	store, err := c.recordings()
+	if err != nil {
+		return err
+	}
+	summary, err := store.Find(ctx, ref)
+	switch {
+	case err != nil:
+		return err
+	case summary.ID == c.config.SessionID():
+		c.say("This session is the current one.")
+		return nil
+	}
+	ended := c.endMessages(ctx, "other")
+	kept := &conversation.Record{Store: store, Resumed: true}
+	opening, err := c.ResumeRecord(ctx, c.config, kept, summary.ID)
+	if err != nil {
+		c.sayAll(append(ended, (chatHooks{c}).SessionStart(ctx, "resume"))) // of the session that goes on
+		return err
+	}
+	c.mu.Lock()
+	old := c.kept
+	c.mu.Unlock()
+	old.Close(ctx)
+	client, err := c.config.Converse(opening)
+	if err != nil {
+		kept.Close(ctx)
+		return err
+	}
+	c.mu.Lock()
+	c.kept, c.client, c.tokens, c.answer, c.pending = kept, client, 0, "", nil
+	c.started, c.prompts = time.Now(), 0
+	c.mu.Unlock()
+	c.Numbers.Restart()
+	if c.now != nil {
+		c.now.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(client.History())})
+	}
+	c.sayAll(append(ended, (chatHooks{c}).SessionStart(ctx, "resume")))
+	return nil
+}
+
+// sayAll sends messages, except empty ones.
+func (c *chat) sayAll(texts []string) {
+	for _, text := range texts {
+		if text != "" {
+			c.say(text)
+		}
+	}
+}
