@@ -64,6 +64,7 @@ func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error 
 		if p.Policy.Trust == trust.Trusted {
 			from.ProjectDir = filepath.Join(sh.workspace.Target(), p.Environment.Layout.Dir)
 		}
+		from.ClaudeUser, from.ClaudeProject = p.claudeDirs(sh.workspace.Target())
 		if err := sh.agents.Load(ctx, from); err != nil {
 			return err
 		}

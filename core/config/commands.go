@@ -33,7 +33,9 @@ func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*
 		return nil, nil, err
 	}
 	userDir, _ := c.userDir() // "": there is none
+	claudeUser, claudeProject := c.params().claudeDirs(sh.workspace.Target())
 	return slash.Load(ctx, slash.Options{
+		ClaudeUser: claudeUser, ClaudeProject: claudeProject,
 		Servers: sh.servers.Load(), Skills: sh.skills, Activate: c.Skills().Activate, Registry: s.registry, Lines: s.commandLines(),
 		UserDir: userDir, ProjectDir: filepath.Join(sh.workspace.Target(), c.params().Environment.Layout.Dir), Trusted: c.params().Policy.Trust == trust.Trusted,
 		Extensions: c.brought().Commands, Files: sh.promptFiles(), Tools: prompts.Tools{Scheduler: s.scheduler}, Hold: s.hold,

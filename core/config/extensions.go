@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/config/internal/servers"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
@@ -43,11 +44,31 @@ type extensionSettings struct {
 	off      []string // extensions.disabled
 	allowed  []string // security.allowedExtensions
 	blockGit bool     // security.blockGitExtensions
+	noClaude bool     // extensions.claudeDirectories is false
 }
 
 // fillExtensions applies the settings.
 func (p *Parameters) fillExtensions(s settings.Settings) {
-	p.Extensions.configured = &extensionSettings{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
+	p.Extensions.configured = &extensionSettings{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions, !s.Extensions.ClaudeDirectories}
+}
+
+// claudeDir is the name of the directory of settings of Claude Code.
+const claudeDir = ".claude"
+
+// claudeDirs returns the directories of settings of Claude Code in the home
+// directory and in the trusted project, whose commands, agents and skills are read; ""
+// for none.
+func (p *Parameters) claudeDirs(target string) (user, project string) {
+	if set := p.Extensions.configured; p.Extensions.Disabled || set == nil || set.noClaude {
+		return "", ""
+	}
+	if home := p.home(); home != "" {
+		user = filepath.Join(home, claudeDir)
+	}
+	if project = filepath.Join(target, claudeDir); paths.Same(project, user) || p.Policy.Trust != trust.Trusted {
+		project = ""
+	}
+	return user, project
 }
 
 // Store returns the directory of the user's extensions as seen by this

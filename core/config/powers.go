@@ -41,9 +41,12 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 	if paths.Same(dir, filepath.Join(p.home(), p.Environment.Layout.Dir)) {
 		return nil, nil // the user's own files, which need no trust
 	}
+	p.fillExtensions(r.Settings)
+	_, claude := p.claudeDirs(p.target())
 	return powers.OfProject(ctx, p.before(), r, powers.Files{
+		Claude:   claude,
 		Policies: []string{filepath.Join(dir, rules.File), filepath.Join(dir, rules.DirName)}, Commands: filepath.Join(dir, slash.DirName),
-		Agents: filepath.Join(dir, agentset.DirName), Skills: skillset.OfProject(p.target(), p.Environment.Layout.Dir),
+		Agents: filepath.Join(dir, agentset.DirName), Skills: skillset.OfProject(p.target(), p.Environment.Layout.Dir, claude),
 	})
 }
 

@@ -111,6 +111,7 @@ const maxEnum = 16 << 10
 
 // withNames adds names of skills to the schema of the arguments.
 func withNames(schema json.RawMessage, all []Skill) (json.RawMessage, error) {
+	all = forModel(all)
 	names, size := make([]string, len(all)), 0
 	for i, s := range all {
 		names[i] = s.Name
@@ -144,7 +145,7 @@ func newActivateSkill() (*factory, error) {
 	return tools.NewFactory(tools.Definition[services, ActivateSkillParams]{
 		Spec: tools.Spec{Name: ActivateSkill, DisplayName: "Activate Skill", Description: activateSkillDescription, Kind: tools.KindOther},
 		Build: func(s services, p ActivateSkillParams, _ json.RawMessage) (tools.ToolInvocation, error) {
-			skill, err := s.skills.Activatable(p.Name)
+			skill, err := s.skills.activatableByModel(p.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -190,7 +191,7 @@ func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	if err := ctx.Err(); err != nil {
 		return failed(ctx, err), nil
 	}
-	now, err := a.services.skills.Activatable(a.skill.Name)
+	now, err := a.services.skills.activatableByModel(a.skill.Name)
 	if err != nil {
 		return failed(ctx, err), nil
 	}

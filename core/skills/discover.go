@@ -147,6 +147,7 @@ func (l *loading) file(f Dir, path, within string) {
 	if f.Expand != nil {
 		s.Description, s.Body = f.Expand(s.Description), f.Expand(s.Body)
 	}
+	s.Body = strings.ReplaceAll(s.Body, "${CLAUDE_SKILL_DIR}", s.Dir)
 	l.found = append(l.found, s)
 }
 

@@ -157,7 +157,23 @@ func (m *SkillManager) Problems() []fault.Problem {
 // Activatable returns the skill with a name if it can be activated. The error, of code
 // invalid_tool_params, lists the names of those that can.
 func (m *SkillManager) Activatable(name string) (Skill, error) {
-	enabled := m.Enabled()
+	return m.activatable(name, m.Enabled())
+}
+
+// activatableByModel is Activatable without the skills that only the user may activate.
+func (m *SkillManager) activatableByModel(name string) (Skill, error) {
+	return m.activatable(name, forModel(m.shared()))
+}
+
+// forModel returns the skills that a model may activate.
+func forModel(all []Skill) []Skill {
+	if !slices.ContainsFunc(all, Skill.userOnly) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), Skill.userOnly)
+}
+
+func (m *SkillManager) activatable(name string, enabled []Skill) (Skill, error) {
 	if s, ok := find(enabled, name); ok {
 		return s, nil
 	}
@@ -168,6 +184,9 @@ func (m *SkillManager) Activatable(name string) (Skill, error) {
 	message := fmt.Sprintf("There is no skill %s.", quoted(name))
 	if s, ok := m.Get(name); ok {
 		message = fmt.Sprintf("The skill %s is disabled.", quoted(s.Name))
+		if !s.Disabled {
+			message = fmt.Sprintf("Only the user may activate the skill %s.", quoted(s.Name))
+		}
 	}
 	e := fault.New(fault.InvalidToolParams, "skills.activate", message, remedy)
 	e.Short = "There is no such skill"

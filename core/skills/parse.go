@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,6 +44,31 @@ func (s *Skill) parse(data []byte) (problems []fault.Problem, ok bool) {
 type parsing struct {
 	path     string
 	problems []fault.Problem
+	refused  bool // one of its restrictions is not supported
+}
+
+// restrictions are keys of other programs that restrict the model while a skill is active,
+// in a way that fettle does not support. A skill with one of them is not loaded.
+var restrictions = []string{"disallowed-tools", "disallowedtools", "permissionmode", "permission-mode", "hooks", "agent", "sandbox"}
+
+// restriction refuses a skill with a restriction that would get lost.
+func (p *parsing) restriction(m *position.Member) {
+	key := strings.ToLower(m.Key)
+	text, isText := m.Text()
+	switch {
+	case slices.Contains(restrictions, key) && !(isText && (text == "" || text == "inherit")):
+		p.refused = true
+		p.fail(m.Line, "The skill is not used, because its restriction "+m.Key+" is not supported.", "Remove the key if the skill may be used without it.")
+	case key == "allowed-tools" && !isText && m.Value != nil && !isTexts(m.Node):
+		p.refused = true
+		p.fail(m.Line, "The skill is not used, because allowed-tools is not a list of tools.", "Write allowed-tools: TOOL, TOOL.")
+	}
+}
+
+// isTexts reports whether a node is a list of texts.
+func isTexts(n position.Node) bool {
+	items, isList := n.Value.([]position.Node)
+	return isList && !slices.ContainsFunc(items, func(item position.Node) bool { _, ok := item.Text(); return !ok })
 }
 
 func (p *parsing) warn(line int, message, remedy string) {
@@ -72,6 +98,9 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 	}
 	s.Body = strings.TrimSpace(body)
 	p.front(front, before, s)
+	if p.refused {
+		return false
+	}
 	switch {
 	case s.Name == "":
 		return p.fail(before+1, "The skill has no name.", "Add a line name: NAME to its front matter.")
@@ -103,6 +132,7 @@ func (p *parsing) front(front string, before int, s *Skill) {
 		case key == "description" && isText:
 			s.Description = escape.OneLine(text)
 		default:
+			p.restriction(m)
 			if s.Extra == nil {
 				s.Extra = map[string]any{}
 			}

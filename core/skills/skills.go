@@ -45,6 +45,17 @@ const (
 	ScopeWorkspace Scope = "workspace" // the project, if its directory is trusted
 )
 
+// userOnly reports whether only the user may activate the skill: it is neither listed for
+// a model, nor activated by one.
+func (s Skill) userOnly() bool {
+	only, given := s.Extra[userOnlyKey]
+	value, isBool := only.(bool)
+	return given && (!isBool || value)
+}
+
+// userOnlyKey is the key of the front matter that reserves a skill for the user.
+const userOnlyKey = "disable-model-invocation"
+
 // rank orders scopes; an unknown one comes first.
 func (s Scope) rank() int {
 	return slices.Index([]Scope{ScopeBuiltIn, ScopeExtension, ScopeUser, ScopeWorkspace}, s)

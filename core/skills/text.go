@@ -23,8 +23,9 @@ const (
 // Listing returns the list of skills for a system prompt: each with its name, its
 // description and its location, between marks that the text cannot close. It has about
 // 32 KiB at most: long descriptions are cut alike, and skills beyond the limit are
-// counted. "": no skills.
+// counted. Skills for the user alone are omitted. "": no skills.
 func Listing(all []Skill) string {
+	all = forModel(all)
 	if len(all) == 0 {
 		return ""
 	}

@@ -186,6 +186,9 @@ type Source struct {
 	Path      string // of the file; "" for none
 	Line      int    // 1-based, where the definition begins; 0 for none
 	Extension string // extension that provides it; "": none
+	// Claude: the definition was written for Claude Code. Its name defaults to that of the
+	// file, ${name} in its prompt is text, and aliases of models mean the caller's model.
+	Claude bool
 	// Hash is the SHA-256 of the file in lower-case hex, so that a host can ask for consent to
 	// exactly this content; "" without a file.
 	Hash string

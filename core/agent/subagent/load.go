@@ -17,9 +17,10 @@ import (
 
 // Dir is a directory that may contain definitions.
 type Dir struct {
-	Path      string
+	Path      string // with Claude it may be a file
 	Scope     Scope
 	Extension string // name of the extension, for ScopeExtension
+	Claude    bool   // its definitions are those of Claude Code, see [Source]
 	// Expand expands variables in the text of a file before it is parsed. nil: none.
 	Expand func(text string) string
 }
@@ -85,6 +86,10 @@ func (l *loading) warn(s Source, message, remedy string) {
 
 // readDir reads the definitions of a directory. The error is that of ctx.
 func (l *loading) readDir(ctx context.Context, f Dir) error {
+	if info, err := os.Stat(f.Path); f.Claude && err == nil && info.Mode().IsRegular() {
+		l.file(f.Path, f)
+		return ctx.Err()
+	}
 	entries, err := os.ReadDir(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -120,7 +125,7 @@ func (l *loading) file(path string, f Dir) {
 	if f.Expand != nil {
 		data = []byte(f.Expand(string(data)))
 	}
-	defs, problems := Parse(data, Source{Scope: f.Scope, Path: path, Extension: f.Extension})
+	defs, problems := Parse(data, Source{Scope: f.Scope, Path: path, Extension: f.Extension, Claude: f.Claude})
 	l.problems = append(l.problems, problems...)
 	for _, d := range defs {
 		l.take(d)

@@ -117,6 +117,7 @@ type reading struct {
 	d       *Definition
 	seen    map[string]bool // keys, by their main spelling
 	remote  Remote
+	skills  []string // of a definition of Claude Code
 	dropped bool
 }
 
@@ -131,6 +132,9 @@ func (r *reading) finish(line int, ofList bool) bool {
 	d := r.d
 	if r.dropped {
 		return false
+	}
+	if d.Source.Claude {
+		r.finishClaude()
 	}
 	if d.Name == "" {
 		r.drop(line, "The agent has no name.", "Add a line name: NAME, of small letters, digits, hyphens and underscores.")
@@ -219,6 +223,9 @@ func (r *reading) member(m *position.Member) {
 
 func (r *reading) unknownKey(m *position.Member) {
 	message := fmt.Sprintf("The key %s is not known.", quoted(m.Key))
+	if r.d.Source.Claude && r.claudeKey(m) {
+		return
+	}
 	if because, ok := foreignKeys[folded(m.Key)]; ok {
 		r.warn(m.Line, fmt.Sprintf("The key %s is not used: %s.", m.Key, because), "")
 		return
@@ -305,7 +312,7 @@ func (r *reading) text(to *string) func(m *position.Member) {
 
 func (r *reading) model(m *position.Member) {
 	r.text(&r.d.Model)(m)
-	if r.d.Model == "inherit" {
+	if r.d.Model == "inherit" || r.d.Source.Claude && r.claudeModel(m) {
 		r.d.Model = ""
 	}
 }

@@ -100,7 +100,7 @@ func (e *expansion) run(ctx context.Context) (content tools.Content, ask []strin
 		case pieceText, pieceVariable:
 			b.text(p.text)
 		case pieceArgs:
-			b.text(e.c.Invocation.Args)
+			b.text(e.template.argumentsOf(p, e.c.Invocation.Args))
 		case pieceFile:
 			b.text(read[0].text)
 			b.parts(read[0].parts)
@@ -118,8 +118,12 @@ func (e *expansion) run(ctx context.Context) (content tools.Content, ask []strin
 			}
 		}
 	}
-	if e.c.Invocation.Args != "" && !e.template.hasArgs {
-		b.text("\n\n" + e.c.Invocation.Raw)
+	if args := e.c.Invocation.Args; args != "" && !e.template.hasArgs {
+		if b.text("\n\n"); e.template.markdown {
+			b.text("ARGUMENTS: " + args)
+		} else {
+			b.text(e.c.Invocation.Raw)
+		}
 	}
 	return b.content(), nil, nil
 }
@@ -129,6 +133,9 @@ func (e *expansion) decide(ctx context.Context, lines []string) (ask []string, e
 	for _, line := range lines {
 		if line == "" || slices.Contains(ask, line) {
 			continue
+		}
+		if err := e.template.limit.refuse(e.c.Invocation.Name, line); err != nil {
+			return nil, err
 		}
 		d, err := e.shell.Decide(ctx, line)
 		switch {
@@ -157,16 +164,17 @@ func (e *expansion) read(ctx context.Context) (all []injected, err error) {
 		if p.kind != pieceFile {
 			continue
 		}
-		if p.text == "" {
+		path := e.template.pathOf(p, e.c.Invocation.Args)
+		if path == "" {
 			all = append(all, injected{})
 			continue
 		}
-		found, err := e.files.Read(ctx, p.text)
+		found, err := e.files.Read(ctx, path)
 		if err != nil {
 			return nil, err
 		}
 		level := commands.LevelWarning
-		if found.Ignored {
+		if found.Ignored || p.loose {
 			level = commands.LevelInfo
 		}
 		for _, notice := range found.Notices {

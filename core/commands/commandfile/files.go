@@ -13,14 +13,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/commands"
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Dir is a directory that may contain commands, as files *.toml in it and in its subdirectories.
 type Dir struct {
-	Path string // absolute; a missing one has none
+	Path string // absolute; a missing one has none. With Markdown it may be a file
+	// Markdown: the commands are files *.md, as those of Claude Code.
+	Markdown bool
+	// Namespace precedes the names of the commands, with a colon. "": none.
+	Namespace string
 	// Extension and ID identify its extension; "" if it has none.
 	Extension, ID string
 	// Variables are available in the prompts as ${NAME}: unchanged in text and paths, quoted
@@ -39,7 +42,8 @@ type Options struct {
 	Hold func(ctx context.Context) (context.Context, func(submitted bool))
 }
 
-// New returns the loader of commands in TOML files. A file has a prompt, and may have a
+// New returns the loader of commands in TOML files, and in Markdown files for directories
+// that say so; see [Dir]. A TOML file has a prompt, and may have a
 // description; other keys are ignored. In the prompt {{args}} is replaced by the
 // arguments, @{PATH} by the content of a file, and !{COMMAND} by the output of a command.
 // Inserted text is never expanded again. In @{…} and !{…} braces are counted, so that
@@ -88,7 +92,12 @@ type walk struct {
 
 // run reads the directory. The error is that of ctx.
 func (w *walk) run(ctx context.Context) error {
-	root, err := os.OpenRoot(w.dir.Path)
+	dir, only := w.dir.Path, ""
+	if info, err := os.Stat(dir); w.dir.Markdown && err == nil && info.Mode().IsRegular() {
+		dir, only = filepath.Split(dir)
+		w.dir.Path = filepath.Clean(dir)
+	}
+	root, err := os.OpenRoot(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -98,6 +107,10 @@ func (w *walk) run(ctx context.Context) error {
 	}
 	defer root.Close()
 	w.root = root
+	if only != "" {
+		w.file(only)
+		return ctx.Err()
+	}
 	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -110,7 +123,7 @@ func (w *walk) run(ctx context.Context) error {
 		case d.IsDir():
 		case d.Type()&fs.ModeSymlink != 0 && w.isDir(path):
 			w.fail(w.path(path), 0, "It is a link to a directory, which is not followed.", "Copy the files there instead.")
-		case strings.HasSuffix(path, suffix):
+		case strings.HasSuffix(path, w.suffix()):
 			if w.seen++; w.seen > maxFiles {
 				w.fail(w.dir.Path, 0, fmt.Sprintf("The directory has more than %d commands; the rest were not read.", maxFiles), "")
 				return fs.SkipAll
@@ -145,6 +158,10 @@ func (w *walk) file(path string) {
 	data, err := w.read(path)
 	if err != nil {
 		w.fail(full, 0, "The command cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		return
+	}
+	if w.dir.Markdown {
+		w.markdown(path, data)
 		return
 	}
 	root, err := position.ParseTOML(data)
@@ -221,21 +238,20 @@ func (w *walk) read(path string) ([]byte, error) {
 // take creates the command of a prompt.
 func (w *walk) take(path, prompt, description string) {
 	full := w.path(path)
-	if description = escape.Plain(description, maxDescription); description == "" {
-		description = escape.Plain("Custom command from "+filepath.Base(full), maxDescription)
-	}
-	if w.dir.Extension != "" {
-		description = "[" + w.dir.Extension + "] " + description
-	}
 	template, err := parseTemplate(prompt, w.dir.Variables)
 	if err != nil {
 		f := fault.As(err)
 		w.problems = append(w.problems, fault.Problem{Path: full, Message: f.Message + " The command fails when it is run.", Remedy: f.Remedy})
 		err = fault.Wrap(f.Code, f.Op, f.Message+" The command is from "+full+".", f.Remedy, err)
 	}
+	w.add(path, description, template, err)
+}
+
+// command returns the command of a template; err is the reason why it cannot run.
+func (w *walk) command(name, description, full string, template *template, err error) *commands.Command {
 	o := w.options
-	w.found = append(w.found, &commands.Command{
-		Name: commandName(path), Description: description, Kind: commands.KindFile, Source: full,
+	return &commands.Command{
+		Name: name, Description: description, Kind: commands.KindFile, Source: full,
 		ExtensionName: w.dir.Extension, ExtensionID: w.dir.ID,
 		Action: func(ctx context.Context, c *commands.Context, _ string) (commands.Result, error) {
 			if err != nil {
@@ -256,15 +272,16 @@ func (w *walk) take(path, prompt, description string) {
 			}
 			return commands.SubmitPrompt{Content: content, Expanded: true}, nil
 		},
-	})
+	}
 }
 
 // maxDescription bounds the characters of a description.
 const maxDescription = 100
 
-// commandName returns the name of the command in a file of the directory.
+// commandName returns the name of the command in a file of the directory, whose path has
+// no extension.
 func commandName(path string) string {
-	parts := strings.Split(strings.TrimSuffix(path, suffix), "/")
+	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		parts[i] = segment(part)
 	}

@@ -17,7 +17,11 @@ const argsMark = "{{args}}"
 type template struct {
 	pieces    []piece
 	variables map[string]string // of ${NAME}
-	hasArgs   bool              // it contains {{args}}
+	hasArgs   bool              // it contains {{args}}, or another mark of arguments
+
+	markdown bool        // see parseMarkdown
+	first    int         // the number of the first argument in marks
+	limit    *shellLimit // nil: policy alone decides about the commands
 }
 
 // pieceKind is the kind of a piece of a template.
@@ -25,7 +29,7 @@ type pieceKind int
 
 const (
 	pieceText     pieceKind = iota // literal text
-	pieceArgs                      // the arguments, unchanged
+	pieceArgs                      // the arguments, unchanged; with a text the one of that number
 	pieceVariable                  // a variable, unchanged
 	pieceFile                      // the content of the path
 	pieceCommand                   // the output of the command
@@ -36,6 +40,9 @@ type piece struct {
 	kind pieceKind
 	text string // the text or value, the path, or the command, which may contain {{args}} and ${NAME}
 	raw  string // as written
+	// loose: a file that cannot be read is not worth a warning, because the mark may be
+	// text.
+	loose bool
 }
 
 // parseTemplate parses a template. ${NAME} is replaced by the variable with that name:
@@ -154,11 +161,12 @@ func (t *template) add(p piece) {
 // order, "" for an empty one.
 func (t *template) commandLines(args string) ([]string, error) {
 	var lines []string
+	variables := t.positions(args)
 	for _, p := range t.pieces {
 		if p.kind != pieceCommand {
 			continue
 		}
-		line, err := commandLine(p.text, args, t.variables)
+		line, err := commandLine(p.text, args, variables)
 		if err != nil {
 			return nil, err
 		}

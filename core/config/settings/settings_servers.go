@@ -140,4 +140,7 @@ type Skills struct {
 type Extensions struct {
 	// Names of extensions that contribute nothing.
 	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`
+	// Whether the commands, agents and skills in .claude are read, those of the
+	// home directory and those of a trusted project.
+	ClaudeDirectories bool `json:"claudeDirectories" set:"project=trusted,default=true"`
 }

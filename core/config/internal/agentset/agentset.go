@@ -34,11 +34,14 @@ type Sources struct {
 	Dirs        []subagent.Dir
 	UserDir     string // the user's settings directory; "": there is none
 	ProjectDir  string // that of the project; "": it is not trusted
-	Registry    *tools.Registry
-	Local       bool // there are models for local agents
-	CheckModel  func(name string) error
-	Rules       func(policy.Change) error // receives the rules for the commands of agents
-	Logger      *slog.Logger
+	// ClaudeUser and ClaudeProject are the directories of settings of Claude Code, in the home directory and in the
+	// project; "": not read.
+	ClaudeUser, ClaudeProject string
+	Registry                  *tools.Registry
+	Local                     bool // there are models for local agents
+	CheckModel                func(name string) error
+	Rules                     func(policy.Change) error // receives the rules for the commands of agents
+	Logger                    *slog.Logger
 }
 
 // Set is the set of subagents of a session and of those derived from it. The zero
@@ -118,6 +121,11 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	}
 	if from.ProjectDir != "" && !paths.Same(from.ProjectDir, from.UserDir) {
 		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.ProjectDir, DirName), Scope: subagent.ScopeProject})
+	}
+	for _, claude := range []subagent.Dir{{Path: from.ClaudeProject, Scope: subagent.ScopeProject}, {Path: from.ClaudeUser, Scope: subagent.ScopeUser}} {
+		if claude.Path != "" {
+			o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(claude.Path, DirName), Scope: claude.Scope, Claude: true})
+		}
 	}
 	a := &found{}
 	var err error

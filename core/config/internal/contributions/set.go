@@ -39,6 +39,9 @@ type Dir struct {
 	Path      string // absolute
 	Extension string // its name
 	ID        string
+	Markdown  bool              // commands are Markdown files
+	Namespace string            // of its commands; "": none
+	Claude    bool              // hooks are in the form of Claude Code
 	Variables map[string]string // of ${NAME} in its files
 	Env       []string          // NAME=VALUE: the extension's settings, for processes
 }

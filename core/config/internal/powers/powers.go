@@ -4,6 +4,7 @@ package powers
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,6 +27,7 @@ type Files struct {
 	Commands string   // directory of slash commands
 	Agents   string   // directory of definitions of agents
 	Skills   []skills.Dir
+	Claude   string // directory of settings of Claude Code; "": not read
 }
 
 // OfProject returns the effects that require trust, in this order: settings,
@@ -83,14 +85,19 @@ func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
 // user: slash commands, agents and skills.
 func powersOfTexts(ctx context.Context, files Files) ([]settings.Power, error) {
 	var all []settings.Power
-	found, _, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: files.Commands}}}).Load(ctx)
+	commandDirs, agentDirs := []commandfile.Dir{{Path: files.Commands}}, []subagent.Dir{{Path: files.Agents, Scope: subagent.ScopeProject}}
+	if files.Claude != "" {
+		commandDirs = append(commandDirs, commandfile.Dir{Path: filepath.Join(files.Claude, filepath.Base(files.Commands)), Markdown: true})
+		agentDirs = append(agentDirs, subagent.Dir{Path: filepath.Join(files.Claude, filepath.Base(files.Agents)), Scope: subagent.ScopeProject, Claude: true})
+	}
+	found, _, err := commandfile.New(commandfile.Options{Dirs: commandDirs}).Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range found {
 		all = append(all, settings.Power{Source: c.Source, Text: "adds the command /" + c.Name + ", whose text may run shell commands when you use it"})
 	}
-	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: files.Agents, Scope: subagent.ScopeProject}}})
+	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: agentDirs})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ type Sources struct {
 	Dir         string              // base name of settings directories
 	Trusted     bool                // the project's own skills are loaded
 	Logger      *slog.Logger
+	// ClaudeUser and ClaudeProject are the directories of settings of Claude Code, in the home directory and in the
+	// project; "": not read.
+	ClaudeUser, ClaudeProject string
 }
 
 // Load finds the skills, again if that was done before. The error has code
@@ -67,6 +70,9 @@ func (s Sources) dirs() []skills.Dir {
 			Path: f.Path, Scope: skills.ScopeExtension, Extension: f.Extension, Within: f.Variables["extensionPath"], Expand: contributions.Expand(f.Variables),
 		})
 	}
+	if s.ClaudeUser != "" {
+		dirs = append(dirs, skills.Dir{Path: filepath.Join(s.ClaudeUser, skillsDir), Scope: skills.ScopeUser})
+	}
 	var users []string
 	if s.Home != "" {
 		users = []string{filepath.Join(s.Home, s.Dir, skillsDir), filepath.Join(s.Home, agentsShared, skillsDir)}
@@ -77,7 +83,7 @@ func (s Sources) dirs() []skills.Dir {
 	if !s.Trusted {
 		return dirs
 	}
-	for _, f := range OfProject(s.Target, s.Dir) {
+	for _, f := range OfProject(s.Target, s.Dir, s.ClaudeProject) {
 		if !slices.ContainsFunc(users, func(user string) bool { return paths.Same(f.Path, user) }) {
 			dirs = append(dirs, f)
 		}
@@ -86,9 +92,13 @@ func (s Sources) dirs() []skills.Dir {
 }
 
 // OfProject returns the directories of skills of a project whose settings
-// directory is dir; a later one takes precedence.
-func OfProject(target, dir string) []skills.Dir {
+// directory is dir, and that of Claude Code claude, "" for none; a later one takes
+// precedence.
+func OfProject(target, dir, claude string) []skills.Dir {
 	var all []skills.Dir
+	if claude != "" {
+		all = append(all, skills.Dir{Path: filepath.Join(claude, skillsDir), Scope: skills.ScopeWorkspace, Within: target})
+	}
 	for _, below := range []string{dir, agentsShared} {
 		all = append(all, skills.Dir{Path: filepath.Join(target, below, skillsDir), Scope: skills.ScopeWorkspace, Within: target})
 	}

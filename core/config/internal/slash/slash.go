@@ -37,10 +37,13 @@ type Options struct {
 	UserDir    string // the user's settings directory; "": there is none
 	ProjectDir string // the project's
 	Trusted    bool   // the project's own commands are loaded
-	Extensions []contributions.Dir
-	Files      mention.Files                                                // resolves the files that commands name
-	Tools      mention.Tools                                                // used to read these files
-	Hold       func(ctx context.Context) (context.Context, func(sent bool)) // see [commandfile.Options]
+	// ClaudeUser and ClaudeProject are the directories of settings of Claude Code, in the home directory and in the
+	// project; "": not read.
+	ClaudeUser, ClaudeProject string
+	Extensions                []contributions.Dir
+	Files                     mention.Files                                                // resolves the files that commands name
+	Tools                     mention.Tools                                                // used to read these files
+	Hold                      func(ctx context.Context) (context.Context, func(sent bool)) // see [commandfile.Options]
 }
 
 // Load returns the commands of extra, in their order, then those of the options.
@@ -55,9 +58,16 @@ func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.S
 
 // dirs returns the directories of commands, in the order of their precedence.
 func (o Options) dirs() (dirs []commandfile.Dir, problems []fault.Problem) {
+	claude := func(dir string) {
+		if dir != "" {
+			dirs = append(dirs, commandfile.Dir{Path: filepath.Join(dir, DirName), Markdown: true})
+		}
+	}
+	claude(o.ClaudeUser)
 	if o.UserDir != "" {
 		dirs = append(dirs, commandfile.Dir{Path: filepath.Join(o.UserDir, DirName)})
 	}
+	claude(o.ClaudeProject)
 	if !paths.Same(o.ProjectDir, o.UserDir) {
 		dir := filepath.Join(o.ProjectDir, DirName)
 		switch {
@@ -72,7 +82,7 @@ func (o Options) dirs() (dirs []commandfile.Dir, problems []fault.Problem) {
 		return strings.Compare(a.Extension, b.Extension)
 	})
 	for _, f := range brought {
-		dirs = append(dirs, commandfile.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
+		dirs = append(dirs, commandfile.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables, Markdown: f.Markdown, Namespace: f.Namespace})
 	}
 	return dirs, problems
 }
