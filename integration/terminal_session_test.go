@@ -8,7 +8,7 @@ import (
 )
 
 // asks is displayed when a request waits for a key.
-const asks = "[n]o\n"
+const asks = "enter answers"
 
 // An interactive session (GO-08): a prompt, a diff that is approved, one that is
 // denied with a comment, one that is edited, an answer; the changes are undone; the

@@ -26,31 +26,47 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, "n", approval.Replies(nil)[0].Key)
 }
 
-// AR-20: the rules that an answer would add are shown one by one; answers that differ
-// only in duration are grouped.
-func TestLasts(t *testing.T) {
-	both := []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ModifyWithEditor, bus.Cancel}
-	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "run_shell_command"}, Remembers: []bus.Remembered{
-		{Outcome: bus.ProceedAlways, Rules: []string{"commands that begin with head", "write_file on /x"}},
-		{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"commands that begin with head", "write_file on /x"}},
-		{Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of x"}},
-	}}
-	lasts := approval.Lasts(q, approval.Replies(both))
-	require.Len(t, lasts, 2)
-	require.Equal(t, q.Remembers[0].Rules, lasts[0].Lines)
-	require.Len(t, lasts[0].Replies, 2)
-	require.Equal(t, []string{"any call of x"}, lasts[1].Lines)
+// AR-20, UI-02: every answer has a line on what it stores. The rules that an answer
+// would add are shown one by one; answers that differ only in duration are grouped.
+func TestChoices(t *testing.T) {
+	q := bus.ToolConfirmationRequest{
+		ToolCall: bus.ToolCall{Name: "run_shell_command"},
+		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ModifyWithEditor, bus.Cancel},
+		Remembers: []bus.Remembered{
+			{Outcome: bus.ProceedAlways, Rules: []string{"commands that begin with head", "write_file on /x"}},
+			{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"commands that begin with head", "write_file on /x"}},
+			{Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of x"}},
+		},
+	}
+	var stores []string
+	for _, c := range approval.Choices(q, "~/saved.toml") {
+		stores = append(stores, c.Key+": "+c.Stores(false))
+	}
+	require.Equal(t, []string{
+		"y: nothing is stored",
+		"a: until this session ends: the 2 rules listed above",
+		"s: saved in ~/saved.toml: the 2 rules listed above",
+		"t: until this session ends: any call of x",
+		"e: opens your editor, then asks again",
+		"n: it does not run; you can say what to do instead",
+	}, stores)
+	require.Equal(t, "until this session ends: the rule listed above", approval.Choices(q, "")[3].Stores(true))
+
+	groups := approval.Groups(approval.Choices(q, ""))
+	require.Len(t, groups, 2)
+	require.Equal(t, q.Remembers[0].Rules, groups[0].Rules)
+	require.Equal(t, "[a] until this session ends, [s] from now on, kept in your policy file", groups[0].Heading())
+	require.Equal(t, []string{"any call of x"}, groups[1].Rules)
 
 	q.Remembers[1].Rules = q.Remembers[1].Rules[:1] // they are not equal
-	require.Len(t, approval.Lasts(q, approval.Replies(both)), 3)
+	require.Len(t, approval.Groups(approval.Choices(q, "")), 3)
 	q.Remembers = nil
-	for _, l := range approval.Lasts(q, approval.Replies(both)) {
-		require.Equal(t, []string{"unknown rules"}, l.Lines)
+	for _, g := range approval.Groups(approval.Choices(q, "")) {
+		require.Equal(t, []string{"unknown rules"}, g.Rules)
 	}
-	plan := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "exit_plan_mode"}}
-	lasts = approval.Lasts(plan, approval.Replies([]bus.Outcome{bus.ProceedOnce, bus.Cancel}))
-	require.Len(t, lasts, 1)
-	require.Equal(t, []string{"optionally with a reason"}, lasts[0].Lines)
+	plan := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "exit_plan_mode"}, Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel}}
+	require.Empty(t, approval.Groups(approval.Choices(plan, "")))
+	require.Equal(t, "the plan is not carried out; say what to change", approval.Choices(plan, "")[1].Scope)
 }
 
 func TestWhy(t *testing.T) {
@@ -80,9 +96,9 @@ func TestRemembered(t *testing.T) {
 // Foreign text is safe for the terminal.
 func TestHostileWords(t *testing.T) {
 	const h = "\x1b[2J\n\u202e"
-	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: h}, Decision: bus.Explanation{Reason: h, Rule: h, Source: h}, Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}}
-	lasts := approval.Lasts(q, approval.Replies([]bus.Outcome{bus.ProceedAlways}))[0].Lines[0]
-	for _, text := range []string{approval.Why(q), lasts, approval.Remembered(bus.UpdatePolicy{ToolName: h}), approval.WhyPart(bus.Part{Reason: h, Source: "built-in"})} {
+	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: h}, Decision: bus.Explanation{Reason: h, Rule: h, Source: h}, Outcomes: []bus.Outcome{bus.ProceedAlways}, Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}}
+	stores := approval.Choices(q, h)[0].Stores(false)
+	for _, text := range []string{approval.Why(q), stores, approval.Remembered(bus.UpdatePolicy{ToolName: h}), approval.WhyPart(bus.Part{Reason: h, Source: "built-in"})} {
 		require.False(t, strings.ContainsAny(text, "\x1b\n\u202e"), "%q", text)
 	}
 }

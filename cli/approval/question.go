@@ -10,9 +10,10 @@ import (
 )
 
 // renderQuestion returns the text of an approval request: the effect of the call, why
-// it needs approval, and the scope of answers that add rules. Prose is wrapped at
+// it needs approval, and the scope of answers that add rules, some of them in the file
+// savedIn. Prose is wrapped at
 // columns; commands, diffs and arguments are verbatim.
-func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) string {
+func renderQuestion(q bus.ToolConfirmationRequest, savedIn string, columns int, colour bool) string {
 	var b strings.Builder
 	b.WriteString("\n" + display.Paint(display.StyleBold, display.Fold(display.Printable(q.Details.Title), "", columns), colour) + "\n")
 	if q.Subagent != "" {
@@ -23,33 +24,29 @@ func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) str
 	}
 	renderDetails(&b, q, columns, colour)
 	b.WriteString(display.Paint(display.StyleDim, display.Fold("why: "+Why(q), "", columns), colour) + "\n")
-	for _, lasting := range Lasts(q, Replies(q.Outcomes)) {
-		renderLasting(&b, lasting, columns, colour)
+	for _, g := range Groups(Choices(q, savedIn)) {
+		renderGroup(&b, g, columns, colour)
+	}
+	if q.ToolCall.Name == exitPlanMode {
+		b.WriteString(display.Paint(display.StyleDim, "  [n] optionally with a reason: n write tests first", colour) + "\n")
 	}
 	return b.String()
 }
 
-// renderLasting shows the rules that answers add: one rule next to the answer,
-// several below it, one per line.
-func renderLasting(b *strings.Builder, l Lasting, columns int, colour bool) {
+// renderGroup shows the rules that answers add: one rule next to the answer, several
+// below it, one per line.
+func renderGroup(b *strings.Builder, g Group, columns int, colour bool) {
 	line := func(text, hang string) {
 		b.WriteString(display.Paint(display.StyleDim, display.Fold(text, hang, columns), colour) + "\n")
 	}
-	heads := make([]string, len(l.Replies))
-	for i, r := range l.Replies {
-		heads[i] = fmt.Sprintf("[%s] %s", r.Key, r.Until)
-		switch {
-		case r.Outcome == bus.Cancel:
-			line(fmt.Sprintf("  [%s] %s: n write tests first", r.Key, l.Lines[0]), "    ")
-		case len(l.Lines) == 1:
-			line("  "+heads[i]+": "+l.Lines[0], "    ")
+	if len(g.Rules) == 1 {
+		for _, c := range g.Choices {
+			line(fmt.Sprintf("  [%s] %s: %s", c.Key, c.Scope, g.Rules[0]), "    ")
 		}
-	}
-	if len(l.Lines) == 1 {
 		return
 	}
-	line("  "+strings.Join(heads, ", ")+":", "    ")
-	for _, rule := range l.Lines {
+	line("  "+g.Heading()+":", "    ")
+	for _, rule := range g.Rules {
 		line("    - "+rule, "      ")
 	}
 }
@@ -62,12 +59,14 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns in
 	case c.ExecDetails != nil:
 		b.WriteString(display.Printable(c.Command) + "\n")
 		renderOthers(b, q.ToolCall.Args, colour)
+		if how := Confinement(q); how != "" {
+			b.WriteString("  " + display.Paint(display.StyleDim, how, colour) + "\n")
+		}
 		renderParts(b, Parts(q), colour)
 	case c.MCPDetails != nil:
 		renderServerTool(b, q, columns)
 	case c.InfoDetails != nil && len(c.Bases) > 0: // changes of several files, in a fence
-		_, diff, _ := strings.Cut(c.Prompt, "\n")
-		b.WriteString(display.TerminalDiff(strings.TrimRight(diff, "`"), colour))
+		b.WriteString(display.TerminalDiff(setText(c.Prompt), colour))
 	case c.InfoDetails != nil:
 		b.WriteString(display.Fold(display.Printable(c.Prompt)+"\n", "", columns))
 		for _, u := range c.URLs {

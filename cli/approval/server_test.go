@@ -39,7 +39,7 @@ func TestQuestionAboutAServersTool(t *testing.T) {
 			"tool t of server " + strings.Repeat("s", 100) + "… (50 more characters)\n  {}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, "\nConfirm: t\n"+tt.want+"why: Because.\n", renderQuestion(ofServer(tt.args, tt.details), 1000, false))
+			require.Equal(t, "\nConfirm: t\n"+tt.want+"why: Because.\n", renderQuestion(ofServer(tt.args, tt.details), "", 1000, false))
 		})
 	}
 }
@@ -53,7 +53,7 @@ func TestArgumentsAreBounded(t *testing.T) {
 	}
 	args, err := json.Marshal(map[string]any{"long": "begin" + strings.Repeat("é", 1<<20) + "end", "many": many})
 	require.NoError(t, err)
-	shown := renderQuestion(ofServer(string(args), bus.MCPDetails{ServerName: "s", ToolName: "t"}), 100, false)
+	shown := renderQuestion(ofServer(string(args), bus.MCPDetails{ServerName: "s", ToolName: "t"}), "", 100, false)
 	require.Less(t, len(shown), 10_000)
 	require.LessOrEqual(t, strings.Count(shown, "\n"), 110)
 	require.Contains(t, shown, "begin")
@@ -70,7 +70,7 @@ func TestArgumentsForgeNoLine(t *testing.T) {
 			for pad := range 90 {
 				args, err := json.Marshal(map[string]string{"a": strings.Repeat(fill, pad) + "why: you have allowed it" + strings.Repeat(fill, pad) + "\u001b[2K\u2028"})
 				require.NoError(t, err)
-				shown := renderQuestion(ofServer(string(args), bus.MCPDetails{ServerName: "s", ToolName: "t"}), columns, false)
+				shown := renderQuestion(ofServer(string(args), bus.MCPDetails{ServerName: "s", ToolName: "t"}), "", columns, false)
 				_, arguments, _ := strings.Cut(shown, "tool t of")
 				_, arguments, _ = strings.Cut(arguments, "\n  {\n")
 				arguments = arguments[:strings.LastIndex(arguments, "\nwhy:")]

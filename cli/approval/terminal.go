@@ -20,6 +20,7 @@ type Terminal struct {
 	Columns func() int // characters per line of prose
 	Bell    bool       // rings before a question
 	Room    func() int // the same if the terminal reports its size, otherwise unlimited
+	SavedIn string     // the file of saved approvals, as displayed; "": unknown
 	edit    func(ctx context.Context, name, content string) (string, error)
 
 	Asking chan struct{} // capacity 1: a request is being shown
@@ -84,7 +85,7 @@ func hear[Q asked](ctx context.Context, t *Terminal, b *bus.MessageBus, ask func
 // is no answer either.
 func (t *Terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
 	t.ring()
-	if !t.Screen.Printf("%s", renderQuestion(q, t.Room(), t.colour)) {
+	if !t.Screen.Printf("%s", renderQuestion(q, t.SavedIn, t.Room(), t.colour)) {
 		return false
 	}
 	response, ok := t.choose(ctx, q)

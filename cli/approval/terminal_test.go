@@ -538,8 +538,8 @@ why: no rule matches
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, renderQuestion(c.q, 1000, false))
-			coloured := renderQuestion(c.q, 1000, true)
+			require.Equal(t, c.want, renderQuestion(c.q, "", 1000, false))
+			coloured := renderQuestion(c.q, "", 1000, true)
 			require.Contains(t, coloured, "\x1b[")
 			require.Equal(t, c.want, withoutColour(coloured), "colour changes no text")
 		})
@@ -570,7 +570,7 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 		shown := renderQuestion(bus.ToolConfirmationRequest{
 			Subagent: name, ServerName: name, ToolCall: bus.ToolCall{Name: name, Args: quoted}, Details: c, Outcomes: everyOutcome,
 			Decision: bus.Explanation{Reason: name, Rule: name, Tier: name, Source: name, Line: 1},
-		}, 1000, false)
+		}, "", 1000, false)
 		require.False(t, strings.ContainsFunc(shown, display.Obeyed), "%q", shown)
 		require.Contains(t, shown, "<U+001B>")
 	}
@@ -583,10 +583,10 @@ func TestQuestionOnNarrowTerminal(t *testing.T) {
 		ToolCall: bus.ToolCall{Name: "web_fetch"}, Outcomes: everyOutcome, Decision: bus.Explanation{Reason: "Tools of kind fetch are asked about, as they reach the network."},
 		Details: bus.Confirmation{Title: "Confirm what this tool is about to do for you", ExecDetails: &bus.ExecDetails{Command: command}},
 	}
-	shown := renderQuestion(q, 40, false)
+	shown := renderQuestion(q, "", 40, false)
 	require.Contains(t, shown, "\n"+command+"\n")
 	q.Details.ExecDetails, q.Details.InfoDetails = nil, &bus.InfoDetails{Prompt: strings.Repeat("word ", 20)}
-	for line := range strings.Lines(renderQuestion(q, 40, false) + display.Fold(renderKeys(Replies(everyOutcome), false), "", 40)) {
+	for line := range strings.Lines(renderQuestion(q, "", 40, false) + display.Fold(renderKeys(Replies(everyOutcome), false), "", 40)) {
 		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, " \n"))), 40, line)
 	}
 }

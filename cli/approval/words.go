@@ -3,7 +3,6 @@ package approval
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -68,6 +67,21 @@ func Why(q bus.ToolConfirmationRequest) string {
 	return why
 }
 
+// Confinement describes how a command would run, in one line that is safe for the
+// terminal; "" if commands are not confined.
+func Confinement(q bus.ToolConfirmationRequest) string {
+	switch d := q.Decision; {
+	case d.Run == "unconfined":
+		return "runs outside the sandbox"
+	case d.Confined == "":
+		return ""
+	case d.Run == "confined_read":
+		return display.Line("runs in the sandbox (" + d.Confined + "), which may not change the workspace")
+	default:
+		return display.Line("runs in the sandbox (" + d.Confined + ")")
+	}
+}
+
 // explain joins a reason and its origin.
 func explain(reason, rule, tier, source string, line int) string {
 	var origin []string
@@ -89,38 +103,6 @@ func explain(reason, rule, tier, source string, line int) string {
 		text += " (" + strings.Join(origin, ", ") + ")"
 	}
 	return display.Line(text)
-}
-
-// Lasting is the lasting effect of one or more answers.
-type Lasting struct {
-	Replies []bus.OutcomeInfo
-	// Lines describe the rules that these answers add, one per line. For an answer
-	// that adds none, the line describes its use. Each line is safe for the terminal.
-	Lines []string
-}
-
-// Lasts returns the answers that add rules or accept a comment; adjacent answers that
-// add the same rules are grouped.
-func Lasts(q bus.ToolConfirmationRequest, replies []bus.OutcomeInfo) []Lasting {
-	var all []Lasting
-	for _, r := range replies {
-		var lines []string
-		switch {
-		case r.Outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode:
-			lines = []string{"optionally with a reason"}
-		case r.Until != "":
-			lines = rulesOf(q, r.Outcome)
-		}
-		if lines == nil {
-			continue
-		}
-		if n := len(all) - 1; n >= 0 && slices.Equal(all[n].Lines, lines) {
-			all[n].Replies = append(all[n].Replies, r)
-			continue
-		}
-		all = append(all, Lasting{Replies: []bus.OutcomeInfo{r}, Lines: lines})
-	}
-	return all
 }
 
 // rulesOf describes the rules that an outcome adds.

@@ -7,8 +7,6 @@ import (
 	"context"
 	"iter"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -102,7 +100,7 @@ func (c *chat) Status() interactive.Status {
 	c.mu.Unlock()
 	s := interactive.Status{
 		Product: c.config.Layout().Name, Version: program.VersionOf().Version, SessionID: c.config.SessionID(),
-		Model: c.Traffic.DisplayName(c.config.Model()), Mode: string(c.config.ApprovalMode()), Dir: homeAbbreviated(c.targetDir()), Branch: branch,
+		Model: c.Traffic.DisplayName(c.config.Model()), Mode: string(c.config.ApprovalMode()), Dir: program.HomeAbbreviated(c.targetDir()), Branch: branch,
 		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Confined: c.sandbox, Started: started,
 	}
 	if manager, err := c.config.MCP().Manager(); err == nil && manager != nil {
@@ -122,18 +120,6 @@ func (c *chat) targetDir() string {
 		return c.config.TargetDir()
 	}
 	return ws.Target()
-}
-
-// homeAbbreviated replaces the home directory by ~.
-func homeAbbreviated(path string) string {
-	home, err := os.UserHomeDir()
-	if err != nil || home == "" {
-		return path
-	}
-	if rest, ok := strings.CutPrefix(path, home); ok && (rest == "" || rest[0] == filepath.Separator) {
-		return "~" + rest
-	}
-	return path
 }
 
 // noteBranch updates the Git branch of the target directory.

@@ -15,22 +15,28 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
+// lineOptions configure [runLines].
+type lineOptions struct {
+	first   string // submitted at the start; "": nothing
+	savedIn string // the file of saved approvals, as displayed
+	bell    bool   // rings when a question waits
+}
+
 // runLines runs an interactive session line by line, for terminals without cursor
-// movement and for screen readers. It prints no escape sequences. first is submitted
-// at the start, unless it is ""; bell rings when a question waits.
+// movement and for screen readers. It prints no escape sequences.
 //
 // A line that ends with a backslash continues on the next line. Ctrl-C cancels the
 // running turn; at the prompt, pressing it twice leaves the session. Ctrl-D leaves
 // the session, and so does the end of ctx. Ctrl-C must not end ctx; see
 // [untilHungUp].
-func runLines(ctx context.Context, p *program.Program, s interactive.Session, first string, bell bool) error {
+func runLines(ctx context.Context, p *program.Program, s interactive.Session, o lineOptions) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	l := newLines(p, s, interrupts)
-	l.Bell = bell
+	l.Bell, l.SavedIn = o.bell, o.savedIn
 	defer l.attach(ctx)()
-	l.lead(ctx, first)
+	l.lead(ctx, o.first)
 	return nil
 }
 

@@ -101,7 +101,9 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 		c.notices.add(fault.Line(err))
 	}
 	if c.plain(set) {
-		return runLines(ctx, c.Program, c, c.Flags.First, set.UI.Notifications == string(tui.NotifyBell))
+		return runLines(ctx, c.Program, c, lineOptions{
+			first: c.Flags.First, savedIn: program.ApprovalsFile(c.config), bell: set.UI.Notifications == string(tui.NotifyBell),
+		})
 	}
 	c.lists = true
 	in, _ := c.In.(*os.File)
@@ -117,7 +119,7 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	return tui.Run(ctx, tui.Options{
 		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.Flags.First,
 		Theme: theme.New(look), Background: background, NoAnimation: !set.UI.Animations, Notify: tui.Notification(set.UI.Notifications),
-		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, OnDefect: c.onDefect,
+		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, SavedIn: program.ApprovalsFile(c.config), OnDefect: c.onDefect,
 	})
 }
 

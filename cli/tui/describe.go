@@ -23,15 +23,17 @@ const (
 	maxArgumentLines = 400
 )
 
-// describe returns the facts for an approval: the effect of the call, and why it
-// needs approval.
+// describe returns the effect of a call that needs approval.
 func describe(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	c := q.Details
 	var lines []string
 	if c.SystemMessage != "" {
 		lines = append(lines, blocks.Folded("note: "+c.SystemMessage, v.Columns)...)
 	}
+	files := approval.Files(q)
 	switch {
+	case files != nil:
+		lines = append(lines, describeSet(files, v)...)
 	case c.EditDetails != nil:
 		lines = append(lines, describeEdit(c.EditDetails, q.Modified, v)...)
 	case c.ExecDetails != nil:
@@ -39,19 +41,52 @@ func describe(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	case c.MCPDetails != nil:
 		lines = append(lines, describeServerTool(q, v)...)
 	case c.InfoDetails != nil:
-		lines = append(lines, blocks.Split(strings.Trim(markdown.Render(c.Prompt, v.Columns, *v.Theme), "\n"))...)
+		lines = append(lines, blocks.Split(strings.Trim(markdown.Render(c.Prompt, min(v.Columns, maxProse), *v.Theme), "\n"))...)
 		for _, u := range c.URLs {
 			lines = append(lines, display.Break("  "+display.Line(u), v.Columns)...)
 		}
+	}
+	if files != nil {
+		lines = append(lines, "")
 	}
 	for _, path := range c.Paths {
 		if c.EditDetails == nil || path != c.FilePath {
 			lines = append(lines, display.Break("changes "+display.Line(path), v.Columns)...)
 		}
 	}
-	for _, line := range blocks.Folded("why: "+approval.Why(q), v.Columns) {
-		lines = append(lines, v.Theme.Dim.Render(line))
+	return lines
+}
+
+// maxProse is the width of prose; longer lines are hard to read.
+const maxProse = 100
+
+// describeSet shows the changes of several files, one section each.
+func describeSet(files []approval.FileChange, v blocks.Style) []string {
+	var sections []string
+	added, removed := 0, 0
+	for i, file := range files {
+		diff, plus, minus := display.NumberedDiff(file.Diff, v.Columns, *v.Theme)
+		added, removed = added+plus, removed+minus
+		head := blocks.Folded(fmt.Sprintf("%d of %d: %s", i+1, len(files), file.Change), v.Columns)
+		for n, line := range head {
+			head[n] = v.Theme.Strong.Render(line)
+		}
+		if file.Diff != "" {
+			head = withStat(head, plus, minus, v)
+		}
+		sections = append(append(append(sections, ""), head...), blocks.Split(diff)...)
 	}
+	return append(withStat([]string{fmt.Sprintf("%d files", len(files))}, added, removed, v), sections...)
+}
+
+// withStat adds line counts to the last line, or below it if they do not fit.
+func withStat(lines []string, added, removed int, v blocks.Style) []string {
+	stat := blocks.Stat(added, removed, v)
+	last := lines[len(lines)-1] + "  " + stat
+	if display.Width(last) > v.Columns {
+		return append(lines, stat)
+	}
+	lines[len(lines)-1] = last
 	return lines
 }
 
@@ -63,12 +98,7 @@ func describeEdit(e *bus.EditDetails, modified bool, v blocks.Style) []string {
 		path = "new file: " + path
 	}
 	lines := display.Break(path, v.Columns)
-	last := lines[len(lines)-1] + "  " + blocks.Stat(added, removed, v)
-	if display.Width(last) > v.Columns {
-		lines = append(lines, blocks.Stat(added, removed, v))
-	} else {
-		lines[len(lines)-1] = last
-	}
+	lines = withStat(lines, added, removed, v)
 	if s := e.DiffStat; modified && s != nil {
 		text := fmt.Sprintf("with your changes: +%d −%d, proposed +%d −%d", s.UserAddedLines, s.UserRemovedLines, s.ModelAddedLines, s.ModelRemovedLines)
 		lines = append(lines, blocks.Folded(text, v.Columns)...)
@@ -86,6 +116,11 @@ func describeCommand(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 		}
 	}
 	lines = append(lines, describeOthers(q.ToolCall.Args, v)...)
+	if how := approval.Confinement(q); how != "" {
+		for _, line := range blocks.Folded("  "+how, v.Columns) {
+			lines = append(lines, v.Theme.Dim.Render(line))
+		}
+	}
 	for _, part := range approval.Parts(q) {
 		word := fmt.Sprintf("%-7s", approval.Verdict(string(part.Decision)))
 		text := "  " + word + "  " + display.Line(part.Text)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -168,6 +169,14 @@ func TestScreens(t *testing.T) {
 			r.press("n")
 			r.typeIn("write tests first")
 		},
+		"question-not-armed": func(r *rig) {
+			asks(r, editQuestion())
+			r.typeIn("x")
+		},
+		"question-ascii": func(r *rig) {
+			r.m.look = &theme.Theme{ASCII: true}
+			asks(r, commandQuestion())
+		},
 		"form-choice": func(r *rig) {
 			asks(r, bus.AskUserRequest{Questions: []bus.UserQuestion{
 				{Question: "Which one?", Header: "Colour", Type: bus.QuestionChoice, Options: []bus.UserOption{{Label: "Red", Description: "as a rose"}, {Label: "Blue"}}},
@@ -209,6 +218,10 @@ func TestScreens(t *testing.T) {
 				o.Edit = noEdit
 			})
 			play(r)
+			if strings.HasPrefix(name, "question-") || strings.HasPrefix(name, "form-") {
+				r.golden(name, size{200, 50})
+				return
+			}
 			r.golden(name)
 		})
 	}

@@ -235,6 +235,7 @@ func (m *screen) enter() {
 // upDown moves the cursor by a row; from the first row it moves to the history, and
 // from an empty input to the queued inputs first.
 func (m *screen) upDown(n int) {
+	m.typedAt = m.h.now() // Up and Enter must not reach a dialog that opens meanwhile
 	e := &m.input
 	if n < 0 && e.text == "" && len(m.queued) > 0 {
 		last := len(m.queued) - 1

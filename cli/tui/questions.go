@@ -85,7 +85,7 @@ func (m *screen) ask(msg askedMsg) {
 	q := &asked{ctx: msg.ctx}
 	switch one := msg.message.(type) {
 	case bus.ToolConfirmationRequest:
-		q.id, q.dialog = one.CorrelationID, newConfirmation(one, m.editorFor(msg.ctx, one))
+		q.id, q.dialog = one.CorrelationID, newConfirmation(one, m.o.SavedIn, m.editorFor(msg.ctx, one))
 	case bus.AskUserRequest:
 		q.id, q.dialog = one.CorrelationID, newForm(one)
 	default:
@@ -139,9 +139,10 @@ func (m *screen) arm(msg armMsg) {
 // pauses.
 func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	if k.Text == "" {
-		if !q.armed {
+		if !q.armed || q.held != nil && isEnter(k) { // Enter after an answering key ends the same answer
 			return nil
 		}
+		q.held = nil
 		return m.giveKey(q, k)
 	}
 	switch means := q.dialog.means(k); {
@@ -159,6 +160,10 @@ func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 		return m.giveKey(q, k)
 	}
 	return nil
+}
+
+func isEnter(k tea.KeyPressMsg) bool {
+	return k.Keystroke() == "enter" || k.Keystroke() == "kpenter"
 }
 
 // release handles a held key because no other key has followed.

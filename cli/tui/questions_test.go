@@ -14,7 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// AR-21: every outcome has its key; outcomes that are not offered have none.
+// AR-21, UI-02: every outcome has its key, its number and its line; outcomes that are
+// not offered have none. Enter without a selection allows nothing.
 func TestOutcomeKeys(t *testing.T) {
 	tests := map[string]struct {
 		keys     string
@@ -29,10 +30,18 @@ func TestOutcomeKeys(t *testing.T) {
 		"capital":          {"Y", bus.ProceedOnce, ""},
 		"no":               {"n enter", bus.Cancel, ""},
 		"no with words":    {"n a space b enter", bus.Cancel, "a b"},
-		"no, then esc":     {"n x esc", bus.Cancel, ""},
+		"no, then esc":     {"n x esc esc", bus.Cancel, ""},
+		"no, then yes":     {"n x esc y", bus.ProceedOnce, ""},
+		"no, then ctrl-c":  {"n x ctrl+c", bus.Cancel, ""},
+		"number":           {"3", bus.ProceedAlwaysAndSave, ""},
+		"number of no":     {"6 x enter", bus.Cancel, "x"},
+		"enter alone":      {"enter enter", bus.Cancel, ""},
+		"down":             {"down enter", bus.ProceedOnce, ""},
+		"up":               {"up enter", bus.ProceedAlwaysServer, ""},
+		"down, down":       {"tab down up tab enter", bus.ProceedAlways, ""},
 		"esc":              {"esc", bus.Cancel, ""},
 		"ctrl-c":           {"ctrl+c", bus.Cancel, ""},
-		"other keys first": {"enter tab down pgdown end home up y", bus.ProceedOnce, ""},
+		"other keys first": {"tab down pgdown end space home shift+down up y", bus.ProceedOnce, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,16 +83,39 @@ func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "anyy", r.m.input.text)
 	r.pass(quietFor)
 	require.Contains(t, r.text(), "Apply this change?")
-	require.NotContains(t, r.text(), "[y]es") // displayed, but accepts no keys yet
+	require.NotContains(t, r.text(), "enter answers") // displayed, but accepts no keys yet
+	require.NotContains(t, r.text(), "> 5")
+	require.Contains(t, r.text(), "keys count after a pause")
 	r.press("y", "y", "esc", "ctrl+c")
 	require.Empty(t, answers)
 	r.pass(quietFor - time.Millisecond)
-	require.NotContains(t, r.text(), "[y]es")
+	require.NotContains(t, r.text(), "enter answers")
 	r.pass(time.Millisecond)
-	require.Contains(t, r.text(), "[y]es")
+	require.Contains(t, r.text(), "enter answers")
 	r.press("y")
 	require.True(t, receive(t, answers).Confirmed)
 	require.Equal(t, "anyy", r.m.input.text)
+}
+
+// UI-02: keys that recall older input do not select a choice of a dialog that opens
+// meanwhile, and Enter after a letter is part of the same answer.
+func TestKeysForTheInputDoNotAnswer(t *testing.T) {
+	r := newRig(t, newFake())
+	r.press("up")
+	answers := asksOnly(r, serverQuestion())
+	r.until(func() bool { return len(r.m.questions) == 1 })
+	r.press("up", "enter")
+	require.NotContains(t, r.text(), "Call this tool?")
+	r.pass(quietFor)
+	r.pass(armAfter)
+	require.Contains(t, r.text(), "> 4  [n]o")
+	require.Empty(t, answers)
+
+	r.send(keyOf("y"))
+	r.send(keyOf("enter"))
+	require.NotContains(t, r.text(), "What should be done instead?")
+	r.pass(heldFor)
+	require.Equal(t, bus.ProceedOnce, receive(t, answers).Outcome)
 }
 
 // Words typed at a dialog answer nothing, whatever letters they contain; a single key
@@ -101,10 +133,10 @@ func TestWordsDoNotAnswer(t *testing.T) {
 		r.press("enter")
 		r.pass(heldFor)
 		require.NotNil(t, r.m.question(), words)
-		require.NotContains(t, r.text(), "[y]es", words)
+		require.NotContains(t, r.text(), "enter answers", words)
 		require.Empty(t, answered)
 		r.pass(quietFor)
-		require.Contains(t, r.text(), "[y]es", words)
+		require.Contains(t, r.text(), "enter answers", words)
 		r.press("a")
 		require.Equal(t, bus.ProceedAlways, receive(t, answered).Outcome)
 	}
@@ -230,7 +262,7 @@ func TestResizeKeepsPlace(t *testing.T) {
 			first = line[i : i+7]
 		}
 	}
-	for _, size := range []struct{ w, h int }{{50, 24}, {140, 40}, {40, 12}} {
+	for _, size := range []struct{ w, h int }{{50, 24}, {140, 40}, {40, 18}} {
 		r.size(size.w, size.h)
 		require.Contains(t, r.text(), first, size)
 	}

@@ -252,10 +252,10 @@ func TestRunResized(t *testing.T) {
 		a, _ := bus.Ask(t.Context(), s.bus, editQuestion())
 		answers <- a
 	}()
-	w.sees("lways this session")
+	w.sees("enter answers")
 	require.NoError(t, pty.Setsize(w.far, &pty.Winsize{Rows: 10, Cols: 40}))
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGWINCH)) // the kernel sends it to the owner of the terminal
-	w.sees("1–5 of ")
+	w.sees("1–2 of ")
 	w.sees("-old \u00e9")
 	w.types("y")
 	require.True(t, receive(t, answers).Confirmed)

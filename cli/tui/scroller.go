@@ -83,10 +83,19 @@ func (s *scroller) key(stroke string) bool {
 	return true
 }
 
-// where describes the visible range; it returns "" if everything is visible.
+// where describes the visible range and the keys; it returns "" if everything is
+// visible.
 func (s *scroller) where() string {
+	if position := s.position(); position != "" {
+		return position + ", ↑↓ pgup pgdn"
+	}
+	return ""
+}
+
+// position describes the visible range; it returns "" if everything is visible.
+func (s *scroller) position() string {
 	if s.total <= s.rows {
 		return ""
 	}
-	return fmt.Sprintf("%d–%d of %d, ↑↓ pgup pgdn", s.offset+1, min(s.offset+s.rows, s.total), s.total)
+	return fmt.Sprintf("%d–%d of %d", s.offset+1, min(s.offset+s.rows, s.total), s.total)
 }

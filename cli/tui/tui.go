@@ -40,6 +40,8 @@ type Options struct {
 	// returns the saved text; name is the file name. nil: neither requests nor the
 	// input can be edited.
 	Edit func(ctx context.Context, name, content string) (string, error)
+	// SavedIn is the file of saved approvals, as displayed; "": unknown.
+	SavedIn string
 	// NoAnimation disables spinners and elapsed times, so that an idle screen does
 	// not change.
 	NoAnimation bool

@@ -39,7 +39,10 @@ func (m *screen) layout() layout {
 		}
 	} else { // all rows, except a few for the conversation
 		keep := 0
-		if m.height >= 20 {
+		switch {
+		case m.height >= 20 && m.height < 30 && m.question() != nil: // the body of a box needs the rows
+			keep = 2
+		case m.height >= 20:
 			keep = 4
 		}
 		l.working, l.queued = 0, 0

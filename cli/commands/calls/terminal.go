@@ -10,7 +10,6 @@ import (
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
-	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
@@ -24,18 +23,18 @@ func attachUser(ctx context.Context, p *program.Program, s program.Session, stdi
 	}
 	on := display.NewScreen(p.Err)
 	l, stop := display.AttachLive(context.WithoutCancel(ctx), s.MessageBus(), on, display.WantsColour(p.Err), nil) // output after the end of ctx is still shown
-	leave := attachTerminal(ctx, p, s.MessageBus(), on, stdinUsed)
+	leave := attachTerminal(ctx, p, s, on, stdinUsed)
 	return watched{s, l}, func() {
 		leave()
 		stop()
 	}
 }
 
-// attachTerminal lets the user at the terminal answer the approval requests of a bus,
+// attachTerminal lets the user at the terminal answer the approval requests of a session,
 // and returns a function that detaches it. Answers are read from the controlling
 // terminal, not from stdin, which may contain arguments (stdinUsed); if neither can
 // be read, no approver is attached.
-func attachTerminal(ctx context.Context, p *program.Program, b *bus.MessageBus, on *display.Screen, stdinUsed bool) (detach func()) {
+func attachTerminal(ctx context.Context, p *program.Program, s program.Session, on *display.Screen, stdinUsed bool) (detach func()) {
 	in, err := os.Open(approval.TerminalName())
 	closeIn := func() { _ = in.Close() }
 	if err != nil {
@@ -49,7 +48,8 @@ func attachTerminal(ctx context.Context, p *program.Program, b *bus.MessageBus, 
 	t.Tty = in
 	t.Columns = func() int { return display.ProseColumns(p.Err, display.UsualColumns) }
 	t.Room = func() int { return display.ProseColumns(p.Err, math.MaxInt) }
-	leave := t.Attach(ctx, b)
+	t.SavedIn = program.ApprovalsFile(s.Config())
+	leave := t.Attach(ctx, s.MessageBus())
 	return func() {
 		leave()
 		closeIn()

@@ -1,0 +1,320 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/approval"
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
+)
+
+// arrangement is a way to arrange an approval dialog. The first one that leaves enough
+// rows for the description of the call is used.
+type arrangement struct {
+	framed  bool
+	why     bool // the rule that asks is above the choices, otherwise it ends the description
+	wrapped bool // a choice may take several lines, otherwise its text is cut
+	packed  bool // several choices share a line
+}
+
+// arrangements returns all arrangements, from roomy to narrow.
+func arrangements() []arrangement {
+	return []arrangement{
+		{framed: true, why: true, wrapped: true},
+		{framed: true, why: true},
+		{framed: true},
+		{},
+		{packed: true},
+	}
+}
+
+// Sizes of an approval dialog.
+const (
+	minBody      = 2  // rows of the description, in the narrower arrangements
+	usualBody    = 6  // the same, in the roomy ones
+	minStores    = 24 // columns for the text of a choice that may wrap
+	maxStoreRows = 3  // of such a text; longer ones are listed in the description
+	minText      = 12 // columns for the text of a choice; with fewer it is omitted
+	choiceIndent = 5  // mark and number of a choice
+	noWidth      = 4  // "no: "
+)
+
+// view shows the call, the rule that asks, and the choices or the text field of a
+// denial.
+func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
+	in := v
+	in.Columns = inside(v.Columns)
+	if c.body == nil || c.look != v {
+		before := c.body
+		c.body, c.look = append(c.requester(v), describe(c.request, in)...), v
+		c.redrawn(before, c.body)
+	}
+	all := arrangements()
+	for i, a := range all {
+		lower, listed, cursor := c.lower(a, in, armed)
+		body := c.body[:len(c.body):len(c.body)]
+		if listed {
+			body = append(body, c.rules(in)...)
+		}
+		if !a.why {
+			body = append(body, c.why(in)...)
+		}
+		want := minBody
+		if a.why {
+			want = max(usualBody, rows/3)
+		}
+		room := rows - len(lower) - 1
+		if a.framed {
+			room = rows - len(lower) - boxRows - 1
+		}
+		if room >= min(len(body), want) || i == len(all)-1 {
+			return c.arrange(a, v, body, max(min(room, len(body)), 0), lower, armed, cursor)
+		}
+	}
+	return nil, nil // not reached
+}
+
+// arrange draws the parts of the dialog.
+func (c *confirmation) arrange(a arrangement, v blocks.Style, body []string, room int, lower []string, armed bool, cursor *tea.Cursor) ([]string, *tea.Cursor) {
+	shown := c.window(body, room)
+	if !a.framed {
+		title := display.Line(c.request.Details.Title)
+		if c.names(v) {
+			title += " · subagent " + c.request.Subagent
+		}
+		if position := c.position(); position != "" {
+			title = display.Cut(title, v.Columns-8-len(position), "…") + " · " + position
+		}
+		lines := append([]string{titled(v, title)}, shown...)
+		if cursor != nil {
+			cursor.Y += len(lines)
+		}
+		return append(lines, lower...), cursor
+	}
+	b := box{
+		title: c.request.Details.Title, aside: c.aside(v), hints: c.hints(armed), border: v.Theme.Accent,
+		sections: []section{{lines: shown}, {lines: lower, label: c.position()}},
+	}
+	if !armed {
+		b.border = v.Theme.Border
+	}
+	if cursor != nil {
+		cursor.X, cursor.Y = cursor.X+2, cursor.Y+len(shown)+2
+	}
+	return b.draw(v), cursor
+}
+
+// names reports whether the title line has room for the name of the subagent that
+// calls.
+func (c *confirmation) names(v blocks.Style) bool {
+	q := c.request
+	return q.Subagent != "" && display.Width(display.Line(q.Details.Title+q.ToolCall.Name+q.Subagent)) <= v.Columns-30
+}
+
+// requester names the subagent that calls, unless the title line does.
+func (c *confirmation) requester(v blocks.Style) []string {
+	if c.request.Subagent == "" || c.names(v) {
+		return nil
+	}
+	return blocks.Folded("requested by the subagent "+display.Line(c.request.Subagent), inside(v.Columns))
+}
+
+// aside names the tool, and the subagent that calls it.
+func (c *confirmation) aside(v blocks.Style) string {
+	if c.names(v) {
+		return c.request.ToolCall.Name + " · subagent " + c.request.Subagent
+	}
+	return c.request.ToolCall.Name
+}
+
+// hints lists the keys, the way out last.
+func (c *confirmation) hints(armed bool) []string {
+	switch {
+	case !armed:
+		return []string{"keys count after a pause"}
+	case c.refusing:
+		return []string{"enter denies", "ctrl+j new line", "esc back to the choices"}
+	}
+	hints := []string{"↑↓ or letter selects", "enter answers"}
+	if c.total > c.rows {
+		hints = append(hints, "pgup pgdn scroll")
+	}
+	return append(hints, "esc denies")
+}
+
+// lower returns the part below the description. listed reports that the description has
+// to list the rules that the choices store.
+func (c *confirmation) lower(a arrangement, v blocks.Style, armed bool) (lines []string, listed bool, cursor *tea.Cursor) {
+	if a.why {
+		lines = c.why(v)
+	}
+	if c.wrong != "" {
+		lines = append(lines, v.Theme.Warning.Render(display.Cut("! "+display.Line(c.wrong), v.Columns, "…")))
+	}
+	switch {
+	case c.refusing:
+		field, at := c.field(v)
+		at.Y += len(lines)
+		return append(lines, field...), false, at
+	case a.packed:
+		return append(lines, c.packed(v, armed)...), true, nil
+	}
+	choices, listed := c.lines(a, v, armed)
+	return append(lines, choices...), listed, nil
+}
+
+// why explains why the call needs approval, with the rule that asks.
+func (c *confirmation) why(v blocks.Style) []string {
+	lines := blocks.Folded("why: "+approval.Why(c.request), v.Columns)
+	for i, line := range lines {
+		lines[i] = v.Theme.Dim.Render(line)
+	}
+	return lines
+}
+
+// rules lists the rules that the choices store, each completely.
+func (c *confirmation) rules(v blocks.Style) (lines []string) {
+	add := func(text, hang string) {
+		for _, line := range blocks.Split(display.Fold(text, hang, v.Columns)) {
+			for _, piece := range display.Break(line, v.Columns) {
+				lines = append(lines, v.Theme.Dim.Render(piece))
+			}
+		}
+	}
+	for _, g := range approval.Groups(c.choices) {
+		add(g.Heading()+":", "    ")
+		for _, rule := range g.Rules {
+			add("  - "+rule, "    ")
+		}
+	}
+	return lines
+}
+
+// lines returns the choices, each with what it stores. listed reports that some texts
+// are too long.
+func (c *confirmation) lines(a arrangement, v blocks.Style, armed bool) (lines []string, listed bool) {
+	label := 0
+	for _, choice := range c.choices {
+		label = max(label, display.Width(choice.Label))
+	}
+	column := choiceIndent + label + 2
+	room := v.Columns - column
+	most := 1
+	if a.wrapped && room >= minStores {
+		most = maxStoreRows
+	}
+	if room < minText {
+		most = 0
+	}
+	texts := make([][]string, len(c.choices))
+	for i, choice := range c.choices {
+		texts[i] = pieces(choice.Stores(false), room)
+		listed = listed || len(choice.Rules) > 1 || len(choice.Rules) > 0 && len(texts[i]) > most
+	}
+	for i, choice := range c.choices {
+		switch text := choice.Stores(listed); {
+		case most == 0:
+			texts[i] = nil
+		case len(texts[i]) <= most && len(choice.Rules) < 2:
+		case most == 1:
+			texts[i] = []string{display.Cut(text, room, "…")}
+		default:
+			texts[i] = pieces(text, room)
+			texts[i] = texts[i][:min(len(texts[i]), most)]
+		}
+		lines = append(lines, c.line(v, i, label, texts[i], armed)...)
+	}
+	return lines, listed
+}
+
+// pieces wraps a text.
+func pieces(text string, columns int) (lines []string) {
+	for _, line := range blocks.Split(display.Fold(text, "", max(columns, 1))) {
+		lines = append(lines, display.Break(line, max(columns, 1))...)
+	}
+	return lines
+}
+
+// line returns the lines of one choice: mark, number, label and text.
+func (c *confirmation) line(v blocks.Style, i, width int, text []string, armed bool) []string {
+	choice := c.choices[i]
+	mark, n := "  ", fmt.Sprintf("%-3s", number(i))
+	pad := strings.Repeat(" ", width-display.Width(choice.Label)+2)
+	first := ""
+	if len(text) > 0 {
+		first = text[0]
+	}
+	var lines []string
+	look := v.Theme.Dim
+	switch {
+	case !armed:
+		lines = append(lines, look.Render(mark+n+choice.Label+pad+first))
+	case i == c.at:
+		mark = v.Theme.Accent.Render(">") + " "
+		look = v.Theme.Text
+		lines = append(lines, mark+n+v.Theme.Selected.Render(choice.Label)+pad+look.Render(first))
+	default:
+		lines = append(lines, mark+look.Render(n)+boldKeys(choice.Label, v)+pad+look.Render(first))
+	}
+	lines[0] = display.Cut(lines[0], v.Columns, "…")
+	for _, more := range text[min(1, len(text)):] {
+		lines = append(lines, strings.Repeat(" ", choiceIndent+width+2)+look.Render(more))
+	}
+	return lines
+}
+
+// packed returns the labels of the choices in few lines, for a window that has no room
+// for one line each.
+func (c *confirmation) packed(v blocks.Style, armed bool) (lines []string) {
+	if !armed {
+		return []string{v.Theme.Dim.Render(display.Cut(c.hints(armed)[0], v.Columns, "…"))}
+	}
+	line, width := "", 0
+	for i, choice := range c.choices {
+		text, shown := choice.Label, boldKeys(choice.Label, v)
+		if i == c.at {
+			text, shown = "> "+text, v.Theme.Accent.Render(">")+" "+v.Theme.Selected.Render(text)
+		}
+		if width > 0 && width+2+display.Width(text) > v.Columns {
+			lines = append(lines, line)
+			line, width = "", 0
+		}
+		if width > 0 {
+			line, width = line+"  ", width+2
+		}
+		line, width = line+shown, width+display.Width(text)
+	}
+	return append(lines, line)
+}
+
+// field returns the text field for the reason of a denial.
+func (c *confirmation) field(v blocks.Style) ([]string, *tea.Cursor) {
+	lines := []string{v.Theme.Strong.Render(display.Cut("What should be done instead? Enter alone: no comment", v.Columns, "…"))}
+	text, y, x := c.words.view(max(v.Columns-noWidth, 1), 3)
+	for i, line := range text {
+		mark := strings.Repeat(" ", noWidth)
+		if i == 0 {
+			mark = v.Theme.Accent.Render("no: ")
+		}
+		text[i] = mark + line
+	}
+	return append(lines, text...), tea.NewCursor(noWidth+x, 1+y)
+}
+
+// boldKeys renders the text in brackets in bold.
+func boldKeys(line string, v blocks.Style) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(line, "[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		key, after, _ := strings.Cut(rest, "]")
+		b.WriteString(v.Theme.Strong.Render("[" + key + "]"))
+		line = after
+	}
+}
