@@ -14,6 +14,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/pathlist"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
@@ -33,9 +34,10 @@ type chat struct {
 	config  *config.Config
 	notices notices // notices that occur while nothing runs
 	inputs  inputs
-	sandbox string // confines every command; "": none
-	now     *work  // the running input; owned by its goroutine
-	lists   bool   // the front end shows lists to choose from
+	sandbox string         // confines every command; "": none
+	now     *work          // the running input; owned by its goroutine
+	lists   bool           // the front end shows lists to choose from
+	files   *pathlist.List // for completion
 
 	mu      sync.Mutex
 	started time.Time // start of the session; /clear starts a new one

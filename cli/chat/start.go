@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/pathlist"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui"
@@ -78,6 +79,8 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	if storage, err := c.config.Storage(); err == nil {
 		c.inputs.open(storage.ProjectTempDir)
 	}
+	c.files = pathlist.New(ctx, c.listFiles, time.Now)
+	defer c.files.Close()
 	if _, err := c.loadCommands(ctx); err != nil { // their problems are reported at the start
 		return err
 	}

@@ -24,7 +24,7 @@ type Session interface {
 	// the loop or cancelling ctx cancels it.
 	Submit(ctx context.Context, text string) iter.Seq[Event]
 	// Complete returns candidates for the cursor position, a byte offset in text:
-	// command names, arguments, and paths after "@".
+	// command names, arguments, and paths after "@", by scattered letters too.
 	Complete(ctx context.Context, text string, cursor int) Completions
 	Status() Status
 	// CycleMode switches to the next approval mode of default, autoEdit, auto and plan. It
@@ -99,6 +99,7 @@ type Candidate struct {
 	Label       string // the displayed text; "": Text
 	Description string // may be empty
 	Run         bool   // selecting it also submits, because no argument can follow
+	Marks       []int  // the bytes of the displayed text that match the typed ones, in order
 }
 
 // Status is the state that a front end displays permanently.

@@ -2,17 +2,21 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/keymap"
+	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// maxCandidates is the maximum number of candidates shown at a time.
-const maxCandidates = 6
+// candidateRows returns the maximum number of rows for candidates.
+func candidateRows(height int) int { return min(max(height/4, 6), 15) }
 
 // completeAfter is the pause in typing after which candidates are requested.
 const completeAfter = 60 * time.Millisecond
@@ -163,27 +167,85 @@ func (c *completion) typedOut(e *editor) bool {
 	return false
 }
 
-// view returns at most rows lines of candidates around the selected one.
+// view returns at most rows lines of candidates around the selected one, and its number
+// if some are hidden.
 func (c *completion) view(v blocks.Style, rows int) []string {
 	items := c.found.Items
+	where := ""
+	if len(items) > rows && rows > 3 {
+		rows--
+		where = fmt.Sprintf("  %d of %d", c.at+1, len(items))
+	}
 	first := max(0, min(c.at-rows/2, len(items)-rows))
-	widest := 0
+	shown := items[first:min(first+rows, len(items))]
+	widest, described := 0, false
 	for _, item := range items {
 		widest = max(widest, display.Width(display.Line(label(item))))
+		described = described || item.Description != ""
 	}
-	widest = min(widest, v.Columns/2)
-	var lines []string
-	for i := first; i < min(first+rows, len(items)); i++ {
-		text := display.Cut(display.Line(label(items[i])), widest, "…")
-		text = "  " + text + strings.Repeat(" ", widest-display.Width(text))
-		description := display.Cut(display.Line(items[i].Description), v.Columns-display.Width(text)-2, "…")
-		if i == c.at {
-			lines = append(lines, v.Theme.Selected.Render(">"+text[1:])+"  "+v.Theme.Dim.Render(description))
-		} else {
-			lines = append(lines, text+"  "+v.Theme.Dim.Render(description))
+	if widest = min(widest, v.Columns-4); described {
+		widest = min(widest, v.Columns/2)
+	}
+	lines := make([]string, 0, rows+1)
+	for i, item := range shown {
+		mark, base := "  ", theme.Style{}
+		if first+i == c.at {
+			mark, base = "> ", v.Theme.Selected
 		}
+		line, width := markedLabel(item, widest, base, v.Theme)
+		line = base.Render(mark) + line + base.Render(strings.Repeat(" ", max(widest-width, 0)))
+		if item.Description != "" {
+			about := display.Cut(display.Line(item.Description), v.Columns-widest-4, "…")
+			line += "  " + v.Theme.Dim.Render(about)
+		}
+		lines = append(lines, line)
+	}
+	if where != "" {
+		lines = append(lines, v.Theme.Dim.Render(where))
 	}
 	return lines
+}
+
+// markedLabel returns the displayed text of a candidate, at most columns wide, with its
+// matching characters marked, and its width. A path loses its beginning.
+func markedLabel(item interactive.Candidate, columns int, base theme.Style, t *theme.Theme) (line string, width int) {
+	raw := label(item)
+	text := display.Line(raw)
+	marked := map[int]bool{}
+	if text == raw {
+		for _, i := range item.Marks {
+			marked[i] = true
+		}
+	}
+	skipped := 0
+	switch {
+	case display.Width(text) <= columns:
+	case strings.Contains(text, "/") && strings.HasPrefix(text, "@"):
+		rest := leftCut(text, columns)
+		skipped = len(text) - (len(rest) - len("…"))
+		line = base.Render("…")
+	default:
+		text = display.Cut(text, columns, "…")
+	}
+	hit := t.Accent
+	hit.Bold, hit.Underline = true, true
+	hit = hit.On(base)
+	rest := text[skipped:]
+	for at := skipped; rest != ""; {
+		cluster, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		n, is := max(len(cluster), 1), marked[at]
+		for len(rest) > n && marked[at+n] == is { // one style for a run of characters
+			cluster, _ = ansi.FirstGraphemeCluster(rest[n:], ansi.GraphemeWidth)
+			n += max(len(cluster), 1)
+		}
+		style := base
+		if is {
+			style = hit
+		}
+		line += style.Render(rest[:n])
+		rest, at = rest[n:], at+n
+	}
+	return line, display.Width(line)
 }
 
 func label(c interactive.Candidate) string {

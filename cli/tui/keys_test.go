@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/keymap"
+	"github.com/fettle-dev/fettle/cli/theme"
 )
 
 // Every key of the table has an effect where the table says so (UI-04).
@@ -218,6 +220,25 @@ func TestSearchBothWays(t *testing.T) {
 	require.Equal(t, "draft", r.m.input.text)
 }
 
+// The letters that match are marked, also in a path that is cut at its beginning. Text
+// that is escaped has no marks.
+func TestMarkedLetters(t *testing.T) {
+	look := styles()
+	marked := func(c interactive.Candidate, columns int) string {
+		line, width := markedLabel(c, columns, theme.Style{}, &look)
+		require.LessOrEqual(t, width, columns)
+		hit := look.Accent
+		hit.Bold, hit.Underline = true, true
+		begin, _, _ := strings.Cut(hit.Render("|"), "|")
+		return ansi.Strip(strings.ReplaceAll(strings.ReplaceAll(line, begin, "<"), theme.Reset, ">"))
+	}
+	c := interactive.Candidate{Label: "@a/日本/key", Marks: []int{3, 4, 5, 10, 11}}
+	require.Equal(t, "@a/<日>本/<ke>y", marked(c, 40))
+	require.Equal(t, "…本/<ke>y", marked(c, 7))
+	require.Equal(t, "/he…", marked(interactive.Candidate{Label: "/helper"}, 4))
+	require.Equal(t, "a<U+001B>b", marked(interactive.Candidate{Label: "a\x1bb", Marks: []int{0, 1}}, 40))
+}
+
 // The screens of the input, in two more sizes (UI-04).
 func TestInputScreens(t *testing.T) {
 	many := func(_ context.Context, text string, cursor int) (found interactive.Completions) {
@@ -238,6 +259,18 @@ func TestInputScreens(t *testing.T) {
 		"undo": func(r *rig) {
 			r.typeIn("keep this and")
 			r.press("ctrl+w", "ctrl+w", "ctrl+_")
+		},
+		"completion-files": func(r *rig) {
+			r.s.complete = func(_ context.Context, _ string, cursor int) interactive.Completions {
+				var found []interactive.Candidate
+				for _, path := range []string{"cli/tui/keys.go", "cli/tui/keys_test.go", "cli/keymap/", "docs/日本/mon keys.md", strings.Repeat("long/", 45) + "keys.txt"} {
+					found = append(found, interactive.Candidate{Text: "@" + path + " ", Label: "@" + path, Marks: []int{1, 5, 9}})
+				}
+				return interactive.Completions{From: 5, To: cursor, Items: found}
+			}
+			r.typeIn("read @keys")
+			r.sees("keys.txt")
+			r.press("down")
 		},
 		"completion-many": func(r *rig) {
 			r.s.complete = many

@@ -35,7 +35,7 @@ func (m *screen) layout() layout {
 		most := max(min(m.height/3, 10), 1)
 		l.input = min(len(m.input.rows(m.inputColumns())), most) + m.rules()
 		if m.completion.open() {
-			l.candidates = min(len(m.completion.found.Items), maxCandidates, max(left-l.input-l.working, 0))
+			l.candidates = min(len(m.completion.found.Items), candidateRows(m.height), max(left-l.input-l.working, 0))
 		}
 	} else { // all rows, except a few for the conversation
 		keep := 0
