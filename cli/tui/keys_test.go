@@ -282,6 +282,7 @@ func TestInputScreens(t *testing.T) {
 	for name, play := range screens {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, newFake())
+			r.plays(interactive.Event{Kind: interactive.EventMessage, Text: "Ready."}) // no start screen
 			play(r)
 			r.golden(name, size{200, 50})
 		})
