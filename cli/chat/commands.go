@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
 	"github.com/fettle-dev/fettle/core/config"
@@ -47,6 +48,15 @@ func (c *chat) loadCommands(ctx context.Context) ([]fault.Problem, error) {
 	defer c.mu.Unlock()
 	c.set = set
 	return problems, nil
+}
+
+// keys returns the keys of the front end, for /help.
+func (c *chat) keys() string {
+	if c.lists {
+		return keymap.Markdown()
+	}
+	return "| key | effect |\n|---|---|\n| `\\` at the end of a line | continues the input on the next line |\n" +
+		"| Ctrl-C | cancels the work; at the prompt it clears the input; twice in a row it quits |\n| Ctrl-D | quits |\n"
 }
 
 // commandContext returns the context of a command.

@@ -34,6 +34,7 @@ func (c *chat) services() builtin.Services {
 		Servers: chatServers{c}, Trust: chatTrust{c}, Policy: chatPolicy{c}, Memory: chatMemory{c}, Stats: chatStats{c},
 		About: chatAbout{c}, Agents: chatAgents{c}, Directories: chatDirectories{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
 		Hooks: chatHooks{c}, Skills: chatSkills{c}, Extensions: chatExtensions{c}, Checkpoints: c.checkpoints(),
+		Keys: c.keys,
 	}
 	if chats, err := config.NewSavedChats(c.config, c.Hide.Values()); err == nil { // otherwise there is no home directory
 		s.Chats = chats

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -549,40 +548,52 @@ func (evil) List() []*commands.Command {
 	return []*commands.Command{{Name: "e", Kind: commands.KindMCPPrompt, Description: "\x1b[31m\n# big [x](y)"}}
 }
 
-// The table of docs/commands.md is that of the commands.
-func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/commands.md")
-	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(page), "| command | sub-commands | effect |\n|---|---|---|\n")
-	require.True(t, ok)
-	table, _, _ = strings.Cut(table, "\n\n")
-	documented := map[string]string{}
-	for row := range strings.SplitSeq(table, "\n") {
-		cells := strings.Split(row, "|")
-		require.Len(t, cells, 5, row)
-		documented[strings.TrimSpace(cells[1])] = strings.TrimSpace(cells[2])
-	}
-	want := map[string]string{}
+// Names returns the names and alternative names of all commands.
+func TestNames(t *testing.T) {
 	w := &world{}
-	for _, c := range set(t, w.all()).List() {
-		name := "`/" + c.Name + "`"
-		if len(c.AltNames) > 0 {
-			name += " (`/" + strings.Join(c.AltNames, "`, `/") + "`)"
-		}
-		var subs []string
-		for _, sub := range c.SubCommands {
-			text := "`" + sub.Name + "`"
-			if len(sub.AltNames) > 0 {
-				text += " (`" + strings.Join(sub.AltNames, "`, `") + "`)"
-			}
-			subs = append(subs, text)
-		}
-		want[name] = strings.Join(subs, ", ")
-	}
-	require.Equal(t, want, documented)
 	var names []string
 	for _, c := range set(t, w.all()).List() {
 		names = append(append(names, c.Name), c.AltNames...)
 	}
 	require.ElementsMatch(t, names, builtin.Names())
 }
+
+// /help names the other forms; /help keys lists the keys of the front end; /help all
+// lists them with every command and sub-command (UI-04).
+func TestHelpForms(t *testing.T) {
+	w := &world{}
+	services := w.all()
+	services.Catalog = whole{catalog{w}, set(t, services).List()}
+	run := func(line string) string {
+		r, err := set(t, services).Parse(line).Run(t.Context(), &commands.Context{})
+		require.NoError(t, err)
+		return shown(t, r)
+	}
+	require.NotContains(t, run("/help"), "/help keys` lists")
+	require.Contains(t, run("/help keys"), "no keys of its own")
+	services.Keys = func() string { return "| Ctrl-R | searches |\n" }
+	require.Contains(t, run("/help"), "/help keys` lists")
+	require.Equal(t, "| Ctrl-R | searches |\n", run("/help keys"))
+	for _, line := range []string{"/help all", "/help all keys", "/help  keys all"} {
+		all := run(line)
+		require.Contains(t, all, "| Ctrl-R | searches |")
+		for _, c := range set(t, services).List() {
+			if c.Kind != commands.KindBuiltIn {
+				continue
+			}
+			require.Contains(t, all, "`/"+c.Name+"`")
+			for _, sub := range c.SubCommands {
+				require.Contains(t, all, "`/"+c.Name+" "+sub.Name+"`")
+			}
+		}
+	}
+	require.Contains(t, run("/help /quit"), "Also: /exit")
+}
+
+// whole is a catalog of the given commands.
+type whole struct {
+	catalog
+	list []*commands.Command
+}
+
+func (c whole) List() []*commands.Command { return c.list }

@@ -30,15 +30,24 @@ func quitCommand(*Services) *commands.Command {
 
 func helpCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "help", AltNames: []string{"?"}, Description: "Lists the commands, or describes one: /help NAME", AutoExecute: true,
+		Name: "help", AltNames: []string{"?"}, Description: "Lists the commands; /help keys the keys, /help all both in full; /help NAME describes a command.", AutoExecute: true,
 		Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			all := s.Catalog.List()
-			if args != "" {
-				return helpOf(all, strings.TrimPrefix(args, "/"))
+			switch strings.Join(strings.Fields(args), " ") {
+			case "":
+				return commands.CustomDialog{Title: "Help", Text: helpText(s, all)}, nil
+			case "keys":
+				if keys := s.keys(); keys != "" {
+					return commands.CustomDialog{Title: "Keys", Text: keys}, nil
+				}
+				return info("This front end has no keys of its own."), nil
+			case "all", "all keys", "keys all":
+				return commands.CustomDialog{Title: "Help", Text: fullHelp(s, all)}, nil
 			}
-			return commands.CustomDialog{Title: "Help", Text: helpText(s.Product, all)}, nil
+			return helpOf(all, strings.TrimPrefix(args, "/"))
 		},
 		Completion: func(_ context.Context, _ *commands.Context, partial string) (found []commands.Candidate, _ error) {
+			found = []commands.Candidate{{Value: "keys", Description: "Lists the keys."}, {Value: "all", Description: "Lists keys, commands and sub-commands."}}
 			for _, c := range s.Catalog.List() {
 				if !c.Hidden {
 					found = append(found, commands.Candidate{Value: c.Name, Description: c.Description})
@@ -49,29 +58,79 @@ func helpCommand(s *Services) *commands.Command {
 	}
 }
 
-// helpText returns the output of /help, as Markdown.
-func helpText(product string, all []*commands.Command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Type a prompt for %s. `@PATH` inserts a file, `!COMMAND` runs a shell command, and `/NAME` runs one of these commands:\n", product)
-	for _, of := range []struct {
+// keys returns the keys of the front end, "" if it has none.
+func (s *Services) keys() string {
+	if s.Keys == nil {
+		return ""
+	}
+	return s.Keys()
+}
+
+// sections are the kinds of commands in the order of the help, with their titles.
+func sections() []struct {
+	kind  commands.Kind
+	title string
+} {
+	return []struct {
 		kind  commands.Kind
 		title string
 	}{
 		{commands.KindBuiltIn, "Commands"}, {commands.KindFile, "Your commands"}, {commands.KindMCPPrompt, "Prompts of MCP servers"}, {commands.KindSkill, "Skills"}, {commands.KindAgent, "Agents"},
-	} {
-		first := true
+	}
+}
+
+// helpText returns the output of /help, as Markdown.
+func helpText(s *Services, all []*commands.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Type a prompt for %s. `@PATH` inserts a file, `!COMMAND` runs a shell command, and `/NAME` runs one of these commands.\n", s.Product)
+	if s.keys() != "" {
+		b.WriteString("`/help keys` lists the keys, and `/help all` everything.\n")
+	}
+	for _, of := range sections() {
+		heading := "\n**" + of.title + "**\n\n"
 		for _, c := range all {
-			if c.Kind != of.kind || c.Hidden {
-				continue
+			if c.Kind == of.kind && !c.Hidden {
+				b.WriteString(heading)
+				heading = ""
+				item(&b, "/"+c.Name, line(c.Description))
 			}
-			if first {
-				fmt.Fprintf(&b, "\n**%s**\n\n", of.title)
-				first = false
-			}
-			item(&b, "/"+c.Name, line(c.Description))
 		}
 	}
 	return b.String()
+}
+
+// fullHelp returns the output of /help all, as Markdown: the keys, and all commands with
+// their alternative names and sub-commands.
+func fullHelp(s *Services, all []*commands.Command) string {
+	var b strings.Builder
+	if keys := s.keys(); keys != "" {
+		b.WriteString(keys)
+	}
+	for _, of := range sections() {
+		heading := "\n**" + of.title + "**\n\n"
+		for _, c := range all {
+			if c.Kind == of.kind && !c.Hidden {
+				b.WriteString(heading)
+				heading = ""
+				withSubCommands(&b, "/", c)
+			}
+		}
+	}
+	return b.String()
+}
+
+// withSubCommands writes a command and those below it.
+func withSubCommands(b *strings.Builder, before string, c *commands.Command) {
+	about := line(c.Description)
+	if len(c.AltNames) > 0 {
+		about += " (also " + code(before+strings.Join(c.AltNames, ", "+before)) + ")"
+	}
+	item(b, before+c.Name, about)
+	for _, sub := range c.SubCommands {
+		if !sub.Hidden {
+			withSubCommands(b, before+c.Name+" ", sub)
+		}
+	}
 }
 
 // helpOf returns the details of one command.

@@ -29,7 +29,7 @@ func modelCommand(s *Services) *commands.Command {
 		return beginning(found, partial), nil
 	}
 	return &commands.Command{
-		Name: "model", Description: "Shows or selects the model: /model NAME", AutoExecute: true, Completion: complete,
+		Name: "model", Description: "Shows or selects the model: /model NAME, with --persist for later sessions too", AutoExecute: true, Completion: complete,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			if args == "" {
 				return show(), nil

@@ -40,6 +40,8 @@ type Services struct {
 	ContextFile ContextFile // /init
 	Mode        Mode        // /mode, /plan
 	Dialogs     []string    // names of dialogs of the front end, see [commands.Dialog]: each becomes a command
+	// Keys returns the keys of the front end for /help, as Markdown. nil: none.
+	Keys func() string
 }
 
 // Catalog is the session's commands.
