@@ -91,6 +91,12 @@ func (m *screen) busMessage(msg any) tea.Cmd {
 		}
 	case bus.ToolCallsUpdate:
 		for _, c := range msg.ToolCalls {
+			if m.calls[c.CallID] == nil && c.Subagent == "" {
+				// The model announces its calls before they run, so this is one of the prompt, as
+				// of @. The answer to it may have been displayed already: the bus is not awaited.
+				m.calls[c.CallID] = &blocks.Call{}
+				m.transcript.AddToPrompt(m.calls[c.CallID])
+			}
 			m.call(c)
 		}
 	case bus.SubagentActivity:

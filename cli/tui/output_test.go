@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -206,4 +208,19 @@ func FuzzRender(f *testing.F) {
 func rowsOf(e *editor, width int) []string {
 	lines, _, _ := e.view(width, 1000)
 	return lines
+}
+
+// UI-04: a file that the prompt mentions with @ is read before the model answers, and is shown
+// above the answer although its message arrives later.
+func TestCallsOfThePromptAreAboveTheAnswer(t *testing.T) {
+	r := newRig(t, newFake())
+	r.plays(
+		told(agent.Event{Type: agent.EventText, Text: "Now I change it."}),
+		told(agent.Event{Type: agent.EventToolCall, Call: &model.FunctionCall{ID: "m", Name: "safe_patch"}}),
+	)
+	publish(r, bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "p", Name: "read_many_files", Status: bus.StatusSuccess}}})
+	publish(r, bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "m", Name: "safe_patch", Status: bus.StatusSuccess}}})
+	r.sees("read_many_files")
+	order := regexp.MustCompile(`(?s)> go.*read_many_files.*Now I change it.*safe_patch`)
+	require.Regexp(t, order, r.text())
 }

@@ -17,7 +17,8 @@ import (
 // batch is the calls of one Run or RunAll, and their states.
 type batch struct {
 	*Scheduler
-	requests  []Request
+	given     []Request  // as the caller made them, for observers
+	requests  []Request  // each with an ID
 	responses []Response // each is written by its call alone
 
 	mu      sync.Mutex
@@ -28,6 +29,7 @@ type batch struct {
 
 // newBatch returns the batch of requests. A call without an ID gets a new one, so that listeners can tell it from others.
 func (s *Scheduler) newBatch(requests []Request) *batch {
+	given := requests
 	if slices.ContainsFunc(requests, func(r Request) bool { return r.CallID == "" }) {
 		requests = slices.Clone(requests)
 		for i := range requests {
@@ -38,6 +40,7 @@ func (s *Scheduler) newBatch(requests []Request) *batch {
 	}
 	b := &batch{
 		Scheduler: s,
+		given:     given,
 		requests:  requests,
 		responses: make([]Response, len(requests)),
 		states:    make([]bus.ToolCallState, len(requests)),
@@ -107,7 +110,7 @@ func (b *batch) run(ctx context.Context, i int) {
 			fmt.Sprintf("The call of %s was not started, because %s.", c.name, because), ""))))
 		return
 	}
-	ctx, ended := b.observed(ctx, c.request)
+	ctx, ended := b.observed(ctx, b.given[i])
 	ctx, closeHost := host.Detachable(ctx)
 	defer closeHost()
 	ctx, settle := c.recorded(ctx)

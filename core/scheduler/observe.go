@@ -9,6 +9,7 @@ import (
 
 // Observe is called at the start of a call, for telemetry and statistics. It returns the context of the call, for
 // example with a span, and a function that is called once with the response; nil means the same context and no function.
+// The request is the caller's: its CallID is empty if the caller chose none, as for the files that a prompt names.
 // An observer cannot change the call. Its errors go to Options.OnDefect.
 type Observe func(ctx context.Context, r Request) (context.Context, func(Response))
 

@@ -56,3 +56,19 @@ func TestObserve(t *testing.T) {
 	}, events)
 	require.Equal(t, 7, defects, "two from the observers of each call, and the tool's own")
 }
+
+// Each call has an ID of its own in responses and on the bus, but observers see whether the caller chose one.
+func TestObserveSeesCallersIDs(t *testing.T) {
+	var observed []string
+	s := scheduler.New(scheduler.Options{Tools: toolset{}, Observe: []scheduler.Observe{
+		func(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
+			observed = append(observed, r.CallID)
+			return ctx, nil
+		},
+	}})
+	got := s.RunAll(t.Context(), []scheduler.Request{{Tool: "none"}, {CallID: "mine", Tool: "none"}, {Tool: "none"}})
+	require.Equal(t, []string{"", "mine", ""}, observed)
+	require.NotEmpty(t, got[0].CallID)
+	require.Equal(t, "mine", got[1].CallID)
+	require.NotEqual(t, got[0].CallID, got[2].CallID)
+}

@@ -3,6 +3,7 @@
 package blocks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -40,6 +41,27 @@ type Place struct{ block, line int }
 
 // Add appends a block.
 func (t *Transcript) Add(b Block) { t.Blocks = append(t.Blocks, &drawn{Block: b}) }
+
+// AddToPrompt adds a block above the model's answer to the last prompt.
+func (t *Transcript) AddToPrompt(b Block) {
+	at := len(t.Blocks)
+	for i, d := range slices.Backward(t.Blocks) {
+		switch d.Block.(type) {
+		case *Answer, *Thought:
+			at = i
+		}
+		if _, is := d.Block.(*Prompt); is {
+			break
+		}
+	}
+	if at < len(t.Blocks) {
+		t.Blocks[at].valid = false // it may join another block now
+	}
+	t.Blocks = slices.Insert(t.Blocks, at, &drawn{Block: b})
+	if t.Top.block >= at {
+		t.Top.block++
+	}
+}
 
 // Remove removes a block.
 func (t *Transcript) Remove(b Block) {
