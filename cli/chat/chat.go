@@ -38,6 +38,8 @@ type chat struct {
 	now     *work          // the running input; owned by its goroutine
 	lists   bool           // the front end shows lists to choose from
 	files   *pathlist.List // for completion
+	// themeName is the theme that /theme has selected; "": none. Owned as now.
+	themeName string
 
 	mu      sync.Mutex
 	started time.Time // start of the session; /clear starts a new one

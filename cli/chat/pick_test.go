@@ -3,6 +3,8 @@ package chat
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
@@ -140,5 +143,24 @@ func TestChatResumes(t *testing.T) {
 		require.Contains(t, textsOf(submit(ctx, c, "/resume "+first), interactive.EventMessage), "is the current one")
 		require.Contains(t, textsOf(submit(ctx, c, "/resume zzz"), interactive.EventMessage), "zzz")
 		require.Equal(t, first, c.config.SessionID())
+	})
+}
+
+// /theme lists the themes; /theme NAME selects one and stores it in the user's settings,
+// never in those of the project (UI-04).
+func TestChatTheme(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
+		p := picked(t, ctx, c, "/theme")
+		require.Len(t, p.Items, len(theme.Names()))
+		require.Equal(t, "current", p.Items[0].State)
+		all := submit(ctx, c, itemNamed(t, p, theme.OnLight).Submit)
+		require.Equal(t, "light\n", textsOf(all, interactive.EventTheme))
+		require.Contains(t, textsOf(all, interactive.EventMessage), "also in later sessions")
+		stored, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), ".fettle", "settings.json"))
+		require.NoError(t, err)
+		require.JSONEq(t, `{"ui": {"theme": "light"}}`, string(stored))
+		require.NoDirExists(t, filepath.Join(project, ".fettle"))
+		require.Equal(t, "current", itemNamed(t, picked(t, ctx, c, "/theme"), theme.OnLight).State)
+		require.Contains(t, textsOf(submit(ctx, c, "/theme pink"), interactive.EventMessage), "Use one of default")
 	})
 }

@@ -378,16 +378,12 @@ func (c chatContextFile) Find(context.Context) (path string, exists bool, err er
 	return path, err == nil, err
 }
 
-// saveSetting writes a setting to the user's settings file.
+// saveSetting writes a setting to the user's settings file, and reports why it is not
+// effective.
 func (c *chat) saveSetting(ctx context.Context, key string, value any) error {
-	o, err := program.SettingsOptions(ctx, c.global)
-	if err != nil {
-		return err
+	w, err := userfiles.WriteSetting(ctx, c.global, settings.LayerUser, key, value)
+	for _, note := range w.Notes {
+		c.warn(note)
 	}
-	for _, f := range settings.Files(o) {
-		if f.Layer == settings.LayerUser {
-			return settings.Set(ctx, f.Path, key, value)
-		}
-	}
-	return fault.New(fault.InvalidConfig, "cli", "There is no home directory, so the setting cannot be saved.", "Set the variable HOME.")
+	return err
 }

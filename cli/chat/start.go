@@ -111,17 +111,19 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	c.lists = true
 	in, _ := c.In.(*os.File)
 	out, _ := c.Out.(*os.File)
-	look := theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ()), ASCII: theme.ASCII(os.Environ())}
+	look := theme.Options{Name: theme.Default, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ()), ASCII: theme.ASCII(os.Environ())}
+	themes := func(name string, light bool) theme.Theme {
+		named := look
+		named.Name, named.Light = name, light
+		return theme.New(named)
+	}
 	var background func(bool) theme.Theme
-	if look.AsksBackground() {
-		background = func(light bool) theme.Theme {
-			look.Light = light
-			return theme.New(look)
-		}
+	if look.AsksBackground() { // also with a fixed theme, because another one can be selected
+		background = func(light bool) theme.Theme { return themes(set.UI.Theme, light) }
 	}
 	return tui.Run(ctx, tui.Options{
 		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.Flags.First,
-		Theme: theme.New(look), Background: background, NoAnimation: !set.UI.Animations, Notify: tui.Notification(set.UI.Notifications),
+		Theme: themes(set.UI.Theme, look.Light), Light: look.Light, Background: background, Themes: themes, NoAnimation: !set.UI.Animations, Notify: tui.Notification(set.UI.Notifications),
 		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, SavedIn: program.ApprovalsFile(c.config), OnDefect: c.onDefect,
 	})
 }

@@ -86,6 +86,15 @@ func (c *chat) say(text string) {
 	c.notices.add(text)
 }
 
+// warn is say for a warning.
+func (c *chat) warn(text string) {
+	if c.now != nil {
+		c.now.message(interactive.LevelWarning, "%s", text)
+		return
+	}
+	c.notices.add(text)
+}
+
 // printNotices sends the notices that occurred meanwhile.
 func (w *work) printNotices() {
 	for _, text := range w.notices.take() {

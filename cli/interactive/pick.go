@@ -23,4 +23,7 @@ type PickItem struct {
 	// the state or the detail gives the reason.
 	Submit   string
 	Selected bool // the item is selected when the list opens
+	// Theme is a theme in which a front end with colours is displayed while the item is
+	// selected; "": the current one.
+	Theme string
 }

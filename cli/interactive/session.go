@@ -51,6 +51,7 @@ const (
 	EventHistory EventKind = "history" // History: clears the screen and shows these items
 	EventDialog  EventKind = "dialog"  // Title, Text: a page to read and close, in Markdown
 	EventPick    EventKind = "pick"    // Pick: a list to choose from
+	EventTheme   EventKind = "theme"   // Text: the name of the theme to use from now on
 	EventCopy    EventKind = "copy"    // Text: to copy to the clipboard
 	EventQuit    EventKind = "quit"    // Text: the final message; the session ends
 )

@@ -22,6 +22,14 @@ func (m *screen) setTheme(t theme.Theme) {
 	m.look = &t // blocks compare the address
 }
 
+// useTheme changes the theme by name.
+func (m *screen) useTheme(name string) {
+	if m.o.Themes != nil {
+		m.themeName = name
+		m.setTheme(m.o.Themes(name, m.light))
+	}
+}
+
 // askBackground asks the terminal for its background if the theme depends on it.
 func (m *screen) askBackground() tea.Cmd {
 	if m.o.Background == nil {
@@ -35,8 +43,14 @@ func (m *screen) askBackground() tea.Cmd {
 // background selects the theme for the reported background.
 func (m *screen) background(msg tea.BackgroundColorMsg) {
 	m.asking = false
-	if m.o.Background != nil && msg.Color != nil {
-		m.setTheme(m.o.Background(!msg.IsDark()))
+	if m.o.Background == nil || msg.Color == nil {
+		return
+	}
+	m.light = !msg.IsDark()
+	if m.themeName == "" {
+		m.setTheme(m.o.Background(m.light))
+	} else {
+		m.useTheme(m.themeName)
 	}
 }
 

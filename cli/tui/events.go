@@ -54,8 +54,12 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		m.pager = newPager(e.Title, e.Text)
 	case interactive.EventPick:
 		if e.Pick != nil {
+			m.closePicker()
 			m.picker = newPicker(*e.Pick)
+			m.preview()
 		}
+	case interactive.EventTheme:
+		m.useTheme(e.Text)
 	case interactive.EventCopy:
 		m.note(interactive.LevelInfo, "Sent to the clipboard of the terminal. Some terminals must permit this first.")
 		return tea.SetClipboard(e.Text)

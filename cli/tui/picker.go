@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -26,6 +27,10 @@ type picker struct {
 	page   int       // visible items, as last displayed
 	filter editor
 	notice string // of the last key
+
+	previewed  string // the theme in which the screen is displayed; "": none was previewed
+	before     theme.Theme
+	beforeName string
 
 	names, states int      // widths of the widest name and state
 	detail        []string // rendering of the selected item's detail
@@ -110,7 +115,8 @@ func (m *screen) pickKey(k tea.KeyPressMsg) {
 	p.notice = ""
 	switch stroke := k.Keystroke(); stroke {
 	case "esc", "ctrl+c":
-		m.picker = nil
+		m.closePicker()
+		return
 	case "enter", "kpenter":
 		i := p.selected()
 		if i < 0 {
@@ -120,8 +126,9 @@ func (m *screen) pickKey(k tea.KeyPressMsg) {
 			p.notice = "this entry cannot be chosen"
 			return
 		}
-		m.picker = nil
+		m.picker = nil // a previewed theme remains
 		m.submit(p.pick.Items[i].Submit)
+		return
 	case "up", "ctrl+p":
 		p.move(-1)
 	case "down", "ctrl+n":
@@ -143,4 +150,28 @@ func (m *screen) pickKey(k tea.KeyPressMsg) {
 			}
 		}
 	}
+	m.preview()
+}
+
+// preview displays the screen in the theme of the selected item.
+func (m *screen) preview() {
+	p := m.picker
+	i := p.selected()
+	if i < 0 || p.pick.Items[i].Theme == "" || p.pick.Items[i].Theme == p.previewed {
+		return
+	}
+	if p.previewed == "" {
+		p.before, p.beforeName = m.o.Theme, m.themeName
+	}
+	p.previewed = p.pick.Items[i].Theme
+	m.useTheme(p.previewed)
+}
+
+// closePicker closes the list without a choice, and restores the theme.
+func (m *screen) closePicker() {
+	if p := m.picker; p != nil && p.previewed != "" {
+		m.themeName = p.beforeName
+		m.setTheme(p.before)
+	}
+	m.picker = nil
 }

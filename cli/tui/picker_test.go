@@ -2,11 +2,15 @@ package tui
 
 import (
 	"fmt"
+	"image/color"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -51,6 +55,10 @@ func TestPickerScreens(t *testing.T) {
 			r.picks(modelsPick())
 			r.typeIn("zzz")
 		},
+		"picker-theme": func(r *rig) {
+			r.picks(themesPick())
+			r.press("down")
+		},
 		"picker-empty": func(r *rig) { r.picks(interactive.Pick{Title: "Sessions", Empty: "This project has no sessions yet."}) },
 	}
 	for name, play := range screens {
@@ -60,6 +68,44 @@ func TestPickerScreens(t *testing.T) {
 			r.golden(name, size{200, 50})
 		})
 	}
+}
+
+func themesPick() interactive.Pick {
+	p := interactive.Pick{Title: "Theme", Usage: "/theme NAME selects a theme."}
+	for _, name := range theme.Names() {
+		p.Items = append(p.Items, interactive.PickItem{Name: name, Theme: name, Submit: "/theme " + name})
+	}
+	p.Items[0].State = "current"
+	return p
+}
+
+// A theme is displayed while it is selected. Esc restores the previous one; Enter keeps
+// it, and so does a later report of the terminal's background (UI-04).
+func TestPickerPreviewsThemes(t *testing.T) {
+	named := func(name string, light bool) theme.Theme {
+		return theme.New(theme.Options{Name: name, Light: light, Profile: colorprofile.TrueColor})
+	}
+	start := named(theme.Default, false)
+	r := newRig(t, newFake(), func(o *Options) {
+		o.Theme, o.Themes = start, named
+		o.Background = func(light bool) theme.Theme { return named(theme.Default, light) }
+	})
+	r.picks(themesPick())
+	require.Equal(t, start, r.m.o.Theme)
+	r.press("down")
+	require.Equal(t, named(theme.OnLight, false), r.m.o.Theme)
+	r.typeIn("none")
+	require.Equal(t, named(theme.None, false), r.m.o.Theme)
+	r.press("esc")
+	require.Equal(t, start, r.m.o.Theme)
+	r.picks(themesPick())
+	r.press("down", "enter")
+	r.until(func() bool { return r.m.turn == nil })
+	require.Equal(t, named(theme.OnLight, false), r.m.o.Theme)
+	r.send(tea.BackgroundColorMsg{Color: color.White})
+	require.Equal(t, named(theme.OnLight, true), r.m.o.Theme)
+	r.plays(interactive.Event{Kind: interactive.EventTheme, Text: theme.Default})
+	require.Equal(t, named(theme.Default, true), r.m.o.Theme)
 }
 
 // Enter submits the input of the selected item; Esc submits nothing (UI-04).

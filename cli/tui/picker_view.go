@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -34,6 +35,9 @@ func (p *picker) detailRows(v blocks.Style) int {
 	rows := 0
 	for i, item := range p.pick.Items {
 		n := 0
+		if item.Theme != "" {
+			n = maxDetailRows
+		}
 		for line := range strings.Lines(strings.TrimSpace(item.Detail)) {
 			n += 1 + len(line)/(v.Columns+1)
 		}
@@ -73,7 +77,7 @@ func (p *picker) cutDescription(v blocks.Style, item int) bool {
 // view returns at most rows lines, and the cursor in the filter.
 func (p *picker) view(v blocks.Style, rows int) ([]string, *tea.Cursor) {
 	details := p.detailRows(v)
-	if room := rows - frameRows - min(len(p.rows), 3); details > room {
+	if room := rows - frameRows - min(len(p.rows), max(rows/3, 3)); details > room {
 		details = max(room, 0)
 		if details < 2 { // a rule and one line
 			details = 0
@@ -188,7 +192,15 @@ func (p *picker) drawDetail(v blocks.Style, rows int) []string {
 	return lines
 }
 
+// themeSample is displayed in the theme of the selected item.
+const themeSample = "**Strong** text, `code` and a [link](https://example.org).\n\n" +
+	"```go\n// area multiplies.\nfunc area(a, b float64) float64 {\n\treturn a * b * 1.0\n```\n\n" +
+	"```diff\n-const name = \"old\"\n+const name = \"new\"\n```\n"
+
 func (p *picker) renderDetail(v blocks.Style, item int) []string {
+	if p.pick.Items[item].Theme != "" {
+		return blocks.Split(strings.Trim(markdown.Render(themeSample, v.Columns, *v.Theme), "\n"))
+	}
 	if text := p.pick.Items[item].Detail; text != "" {
 		lines := blocks.Folded(strings.TrimSpace(text), v.Columns)
 		for i := range lines {

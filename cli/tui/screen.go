@@ -42,6 +42,8 @@ type screen struct {
 	width, height int
 	detail        bool         // show folded parts
 	look          *theme.Theme // the theme; see setTheme
+	light         bool         // the background of the terminal
+	themeName     string       // of a theme that was selected by name; "": none
 	asking        bool         // the terminal has not reported its background yet
 
 	transcript blocks.Transcript
@@ -108,6 +110,7 @@ func newScreen(o Options, h *host) *screen {
 		history: newHistory(o.Session.Inputs()),
 		status:  o.Session.Status(),
 	}
+	m.light = o.Light
 	m.setTheme(o.Theme)
 	return m
 }
@@ -230,6 +233,7 @@ func (m *screen) paste(text string) {
 	}
 	if m.picker != nil && m.pager == nil {
 		m.picker.paste(text)
+		m.preview()
 		return
 	}
 	m.input.paste(text)
@@ -334,6 +338,7 @@ func (m *screen) scroll(n int) {
 	}
 	if m.picker != nil {
 		m.picker.move(n)
+		m.preview()
 		return
 	}
 	m.transcript.Scroll(n, m.layout().transcript, m.style())

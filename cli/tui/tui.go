@@ -27,10 +27,14 @@ type Options struct {
 	Session interactive.Session // required
 	In, Out *os.File            // the terminal; required
 	Theme   theme.Theme         // zero value: no colours
+	Light   bool                // the terminal's background is light, as far as known
 	// Background returns the theme for a light or dark background of the terminal. If it
 	// is set, the terminal is asked for its background, and Theme is for terminals that do
 	// not answer.
 	Background func(light bool) theme.Theme
+	// Themes returns a theme by its name, as in the setting ui.theme, for a light or dark
+	// background. nil: the theme cannot be changed.
+	Themes func(name string, light bool) theme.Theme
 	// Environ describes the terminal, as "NAME=value" strings; nil: nothing is known
 	// about it.
 	Environ []string

@@ -21,18 +21,48 @@ import (
 // SetConfig writes a value to the settings file of a scope and prints the result,
 // including why the value is not effective. A nil value removes the key.
 func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope settings.Layer, key string, value any, asJSON bool) error {
-	o, err := program.SettingsOptions(ctx, g)
+	w, err := WriteSetting(ctx, g, scope, key, value)
 	if err != nil {
 		return err
 	}
+	for _, note := range w.Notes {
+		p.PrintError(fault.New(fault.InvalidConfig, "cli", note, ""))
+	}
+	if asJSON {
+		return program.PrintJSON(p.Out, settingAnswer{key, w.Path, settings.Masked(strings.Join(append([]string{w.Key}, w.steps...), "."), value)})
+	}
+	did := "is set in"
+	if value == nil {
+		did = "is not given in"
+	}
+	_, err = fmt.Fprintf(p.Out, "%s %s %s.\n", display.Printable(key), did, display.Printable(w.Path))
+	return err
+}
+
+// Written is the result of [WriteSetting].
+type Written struct {
+	Path  string   // the settings file
+	Key   string   // the full key
+	Notes []string // why the value is not effective, or why no session can start with it
+
+	steps []string // in the map of the key
+}
+
+// WriteSetting writes a value to the settings file of a scope. A nil value removes the
+// key.
+func WriteSetting(ctx context.Context, g *program.Flags, scope settings.Layer, key string, value any) (Written, error) {
+	o, err := program.SettingsOptions(ctx, g)
+	if err != nil {
+		return Written{}, err
+	}
 	path, steps, known := settings.Resolve(key)
 	if !known {
-		return UnknownSetting(key)
+		return Written{}, UnknownSetting(key)
 	}
 	files := settings.Files(o)
 	i := slices.IndexFunc(files, func(f settings.File) bool { return f.Layer == scope })
 	if i < 0 {
-		return program.UsageError(fmt.Sprintf("There is no %s settings file here.", scope), "fettle config path lists the settings files.")
+		return Written{}, program.UsageError(fmt.Sprintf("There is no %s settings file here.", scope), "fettle config path lists the settings files.")
 	}
 	set := settings.Set
 	if scope == settings.LayerProject {
@@ -47,55 +77,38 @@ func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope 
 		}
 	}
 	if err := set(ctx, files[i].Path, name, value); err != nil {
-		return program.ConfigFailure(err)
+		return Written{}, program.ConfigFailure(err)
 	}
 	r, err := settings.Load(ctx, o)
 	if err != nil {
-		return program.ConfigFailure(err)
+		return Written{}, program.ConfigFailure(err)
 	}
-	warnIfWithoutEffect(p, r, path, steps, files[i], value)
-	if err := warnIfNoSession(ctx, p, g, o, r); err != nil {
-		return err
+	w := Written{Path: files[i].Path, Key: path, steps: steps, Notes: withoutEffect(r, path, steps, files[i], value)}
+	checked, err := CheckSettings(ctx, g, o, r)
+	if err != nil {
+		return w, err
 	}
-	if asJSON {
-		return program.PrintJSON(p.Out, settingAnswer{key, files[i].Path, settings.Masked(strings.Join(append([]string{path}, steps...), "."), value)})
+	for _, m := range checked {
+		if m.Open {
+			w.Notes = append(w.Notes, m.String())
+		}
 	}
-	did := "is set in"
-	if value == nil {
-		did = "is not given in"
-	}
-	_, err = fmt.Fprintf(p.Out, "%s %s %s.\n", display.Printable(key), did, display.Printable(files[i].Path))
-	return err
+	return w, nil
 }
 
-// warnIfWithoutEffect reports why a value that was set is not effective.
-func warnIfWithoutEffect(p *program.Program, r *settings.Result, key string, steps []string, file settings.File, value any) {
+// withoutEffect returns why a value that was set is not effective.
+func withoutEffect(r *settings.Result, key string, steps []string, file settings.File, value any) (notes []string) {
 	for _, m := range r.Problems {
 		about := m.Key == key || strings.HasPrefix(m.Key, key+".")
 		if m.Path == file.Path && about && value != nil {
-			p.PrintError(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+			notes = append(notes, m.String())
 		}
 	}
 	o := r.InForce(key)
 	if value == nil || len(steps) > 0 || o.Source == "" || o.Source == file.Path || reflect.DeepEqual(o.Value, value) {
-		return
+		return notes
 	}
-	p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The value of %s is set by %s, which takes precedence: %s.", key, o.Source,
-		JSONText(settings.Masked(key, o.Value))), ""))
-}
-
-// warnIfNoSession reports why no session can start with the current settings.
-func warnIfNoSession(ctx context.Context, p *program.Program, g *program.Flags, o settings.Options, r *settings.Result) error {
-	checked, err := CheckSettings(ctx, g, o, r)
-	if err != nil {
-		return err
-	}
-	for _, m := range checked {
-		if m.Open {
-			p.PrintError(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
-		}
-	}
-	return nil
+	return append(notes, fmt.Sprintf("The value of %s is set by %s, which takes precedence: %s.", key, o.Source, JSONText(settings.Masked(key, o.Value))))
 }
 
 // settingAnswer is the JSON output of config set.
