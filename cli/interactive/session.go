@@ -52,6 +52,7 @@ const (
 	EventDialog  EventKind = "dialog"  // Title, Text: a page to read and close, in Markdown
 	EventPick    EventKind = "pick"    // Pick: a list to choose from
 	EventTheme   EventKind = "theme"   // Text: the name of the theme to use from now on
+	EventInput   EventKind = "input"   // Text: for the input, if that is empty
 	EventCopy    EventKind = "copy"    // Text: to copy to the clipboard
 	EventQuit    EventKind = "quit"    // Text: the final message; the session ends
 )

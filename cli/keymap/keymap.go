@@ -111,7 +111,7 @@ func Table() []Key {
 		{Input, Complete, []string{"tab"}, nil, "completes, or opens the list of completions"},
 		{Input, OpenEditor, []string{"ctrl+g", "ctrl+x ctrl+e"}, nil, "opens the input in `$VISUAL` or `$EDITOR`"},
 		{Input, Help, []string{"?"}, nil, "shows the keys, with an empty input. After a space it is a character"},
-		{Input, CancelWork, []string{"esc"}, nil, "cancels the work"},
+		{Input, CancelWork, []string{"esc"}, nil, "cancels the work; twice at an empty input, goes back to an earlier prompt"},
 		{Input, Interrupt, []string{"ctrl+c"}, nil, "cancels the work; otherwise clears the input; with an empty input, twice quits"},
 		{Input, Leave, []string{"ctrl+d"}, nil, "quits, with an empty input; during work, when pressed twice"},
 		{Input, NextMode, []string{"shift+tab"}, nil, "selects the next approval mode: default, auto_edit, auto, plan"},

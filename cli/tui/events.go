@@ -60,6 +60,11 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		}
 	case interactive.EventTheme:
 		m.useTheme(e.Text)
+	case interactive.EventInput:
+		if m.input.text == "" {
+			m.input.set(e.Text)
+			m.completion.dismiss()
+		}
 	case interactive.EventCopy:
 		m.note(interactive.LevelInfo, "Sent to the clipboard of the terminal. Some terminals must permit this first.")
 		return tea.SetClipboard(e.Text)

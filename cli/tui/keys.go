@@ -38,8 +38,8 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	m.notice = ""
-	armed := m.quitArmed
-	m.quitArmed = false
+	armed, rewinds := m.quitArmed, m.rewindArmed
+	m.quitArmed, m.rewindArmed = false, false
 	if stroke = m.pair(stroke); stroke == "" {
 		return nil
 	}
@@ -51,6 +51,8 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	case action == keymap.Leave && m.input.text == "":
 		m.leave(armed)
 	case m.completion.open() && m.completionKey(stroke):
+	case action == keymap.CancelWork && m.turn == nil && m.input.text == "":
+		m.rewind(rewinds)
 	default:
 		return m.inputKey(k, stroke)
 	}
@@ -94,6 +96,17 @@ func (m *screen) leave(armed bool) {
 		return
 	}
 	m.armQuit("ctrl+d again cancels the turn and quits")
+}
+
+// rewind handles Esc at an empty input: pressed twice, it lists the earlier prompts.
+func (m *screen) rewind(armed bool) {
+	if armed {
+		m.submit("/rewind")
+		return
+	}
+	m.rewindArmed, m.notice = true, "esc again goes back to an earlier prompt"
+	m.quitAsked++
+	m.h.after(quitFor, quitAskedMsg{m.quitAsked})
 }
 
 // armQuit makes the next key of the same kind quit, for a limited time.

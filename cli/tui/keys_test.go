@@ -288,3 +288,26 @@ func TestInputScreens(t *testing.T) {
 		})
 	}
 }
+
+// UI-04: Esc twice at an empty input lists the earlier prompts; other keys between, or
+// text, do not. The prompt returns to an empty input.
+func TestEscTwice(t *testing.T) {
+	r := newRig(t, newFake())
+	r.press("esc")
+	require.Contains(t, r.text(), "esc again goes back")
+	r.press("left", "esc")
+	require.Empty(t, r.s.texts())
+	r.pass(quitFor)
+	require.NotContains(t, r.text(), "esc again")
+	r.press("esc")
+	require.Empty(t, r.s.texts())
+	r.s.work = func(_ context.Context, _ string, tell func(interactive.Event)) {
+		tell(interactive.Event{Kind: interactive.EventInput, Text: "the prompt"})
+	}
+	r.press("esc")
+	r.until(func() bool { return r.m.turn == nil })
+	require.Equal(t, []string{"/rewind"}, r.s.texts())
+	require.Equal(t, "the prompt", r.m.input.text)
+	r.press("esc", "esc")
+	require.Len(t, r.s.texts(), 1)
+}

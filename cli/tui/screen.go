@@ -56,25 +56,26 @@ type screen struct {
 	completion completion
 	queued     []string // to be submitted when the turn has ended
 
-	turn       *turn
-	turns      int
-	questions  []*asked // the first is displayed, or about to be
-	pager      *pager
-	picker     *picker
-	notice     string // of the last key; cleared by the next one
-	firstKey   string // the first stroke of a pair, until the second one; "": none
-	typedAt    time.Time
-	answeredAt time.Time
-	status     interactive.Status
-	ticking    bool
-	frame      int // of the spinner
-	quitArmed  bool
-	quitAsked  int // number of quit keys; identifies their timers
-	quitting   bool
-	focus      focus
-	alert      string // notification for the terminal; "": none
-	lastWords  string
-	err        error
+	turn        *turn
+	turns       int
+	questions   []*asked // the first is displayed, or about to be
+	pager       *pager
+	picker      *picker
+	notice      string // of the last key; cleared by the next one
+	firstKey    string // the first stroke of a pair, until the second one; "": none
+	typedAt     time.Time
+	answeredAt  time.Time
+	status      interactive.Status
+	ticking     bool
+	frame       int // of the spinner
+	quitArmed   bool
+	rewindArmed bool // Esc was pressed once at an empty input
+	quitAsked   int  // number of quit keys; identifies their timers
+	quitting    bool
+	focus       focus
+	alert       string // notification for the terminal; "": none
+	lastWords   string
+	err         error
 }
 
 // turn is the turn in progress.
@@ -212,8 +213,8 @@ func (m *screen) update(msg any) tea.Cmd {
 	case completionMsg:
 		m.completion.take(msg, &m.input)
 	case quitAskedMsg:
-		if msg.asked == m.quitAsked && m.quitArmed {
-			m.quitArmed, m.notice = false, ""
+		if msg.asked == m.quitAsked && (m.quitArmed || m.rewindArmed) {
+			m.quitArmed, m.rewindArmed, m.notice = false, false, ""
 		}
 	case quitMsg:
 		m.quitting = true
