@@ -242,7 +242,7 @@ func TestLinks(t *testing.T) {
 		"github.com/JohannesKaufmann/", "github.com/creack/pty", "github.com/fsnotify/fsnotify", "github.com/spf13/", "github.com/tailscale/hujson",
 		"golang.org/x/net", "golang.org/x/sys", "golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/text/encoding", "mvdan.cc/sh", "net/http", "os/exec",
 	}
-	heavy := []string{"google.golang.org/grpc", "charm.land/glamour", "github.com/charmbracelet/glamour", "github.com/alecthomas/chroma"}
+	heavy := []string{"google.golang.org/grpc", "google.golang.org/protobuf", "google.golang.org/genai", "cloud.google.com/go/auth", "charm.land/glamour", "github.com/charmbracelet/glamour", "github.com/alecthomas/chroma"}
 	for pkg, without := range map[string][]string{
 		"./core/tools":  slices.Concat(models, protocols, terminals, tests, services),
 		"./core/config": slices.Concat(models, protocols, terminals, tests),
@@ -252,9 +252,6 @@ func TestLinks(t *testing.T) {
 		if len(deps) < 10 {
 			t.Errorf("%s links only %d packages: the listing is wrong", pkg, len(deps))
 		}
-		if pkg == "./cli/fettle" {
-			deps = withoutSDK(deps)
-		}
 		for _, dep := range deps {
 			for _, w := range without {
 				if dep.ImportPath == strings.TrimSuffix(w, "/") || strings.HasPrefix(dep.ImportPath, strings.TrimSuffix(w, "/")+"/") {
@@ -263,32 +260,6 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
-}
-
-// withoutSDK returns the packages that the last entry of deps would link without the SDK of
-// Google's models. go list prints that entry with all its dependencies. The sign-in of the SDK
-// links parts of gRPC that fettle does not use.
-func withoutSDK(deps []listed) []listed {
-	byPath := map[string]listed{}
-	for _, d := range deps {
-		byPath[d.ImportPath] = d
-	}
-	delete(byPath, "google.golang.org/genai")
-	var kept []listed
-	var visit func(path string)
-	visit = func(path string) {
-		p, ok := byPath[path]
-		if !ok {
-			return
-		}
-		delete(byPath, path)
-		kept = append(kept, p)
-		for _, imported := range p.Imports {
-			visit(imported)
-		}
-	}
-	visit(deps[len(deps)-1].ImportPath)
-	return kept
 }
 
 // The import weights in docs/dependencies.md equal the counts of go list -deps for

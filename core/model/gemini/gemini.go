@@ -2,15 +2,16 @@
 package gemini
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
-	"sync"
-
-	"google.golang.org/genai"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
@@ -41,12 +42,12 @@ type Options struct {
 // generator sends requests over the Gemini API. It is safe for concurrent use. Each request is sent
 // once, follows no redirect and is limited in time only by its ctx.
 type generator struct {
-	config  genai.ClientConfig
+	base    string // address with the version, with a trailing slash
+	key     string // of the Gemini API
+	parent  string // path of the project and location of Vertex AI, with a trailing slash
+	client  *http.Client
 	secrets wire.Secrets
-
-	once   sync.Once // creates client
-	client *genai.Client
-	err    error
+	account *account // of Vertex AI; nil: the Gemini API
 }
 
 var _ model.Generator = (*generator)(nil)
@@ -62,82 +63,114 @@ func New(o Options) (model.Generator, error) {
 		return nil, fault.New(fault.InvalidConfig, "model.gemini", "There is no key for Gemini's models.",
 			"Set GEMINI_API_KEY to a key of https://aistudio.google.com/apikey, or use another model.")
 	}
-	o.BaseURL = cmp.Or(o.BaseURL, publicAPI)
-	base, password, err := wire.BaseURL(o.BaseURL, "Gemini's", "GOOGLE_GEMINI_BASE_URL")
+	base, password, err := wire.BaseURL(cmp.Or(o.BaseURL, publicAPI), "Gemini's", "GOOGLE_GEMINI_BASE_URL")
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{secrets: wire.Secrets{key, password}}
-	// Every field that the SDK would read from the environment is set.
-	g.config = genai.ClientConfig{
-		APIKey:      key,
-		Backend:     genai.BackendGeminiAPI,
-		HTTPClient:  wire.Client(o.HTTPClient),
-		HTTPOptions: genai.HTTPOptions{BaseURL: strings.TrimSuffix(base, "/"+apiVersion), APIVersion: apiVersion},
-	}
-	return g, nil
+	return &generator{
+		base: strings.TrimSuffix(base, "/"+apiVersion) + "/" + apiVersion + "/", key: key,
+		client: wire.Client(o.HTTPClient), secrets: wire.Secrets{key, password},
+	}, nil
 }
 
 // newVertex returns a generator for Vertex AI.
 func newVertex(o Options) (model.Generator, error) {
-	g := &generator{config: genai.ClientConfig{
-		Backend: genai.BackendVertexAI, Project: o.Project, Location: cmp.Or(strings.TrimSpace(o.Location), "global"),
-		HTTPClient: wire.Client(o.HTTPClient), HTTPOptions: genai.HTTPOptions{APIVersion: vertexVersion},
-	}}
-	if o.BaseURL != "" { // else the SDK uses that of the location
-		base, password, err := wire.BaseURL(o.BaseURL, "Vertex AI's", "GOOGLE_VERTEX_BASE_URL")
-		if err != nil {
-			return nil, err
-		}
-		g.config.HTTPOptions.BaseURL = strings.TrimSuffix(base, "/"+vertexVersion)
-		g.secrets = wire.Secrets{password}
+	location := cmp.Or(strings.TrimSpace(o.Location), "global")
+	base, password, err := wire.BaseURL(cmp.Or(o.BaseURL, vertexAPI(location)), "Vertex AI's", "GOOGLE_VERTEX_BASE_URL")
+	if err != nil {
+		return nil, err
 	}
-	return g, nil
+	return &generator{
+		base:   strings.TrimSuffix(base, "/"+vertexVersion) + "/" + vertexVersion + "/",
+		parent: "projects/" + url.PathEscape(o.Project) + "/locations/" + url.PathEscape(location) + "/",
+		client: wire.Client(o.HTTPClient), secrets: wire.Secrets{password}, account: newAccount(),
+	}, nil
 }
 
-// vertex reports whether requests go to Vertex AI.
-func (g *generator) vertex() bool { return g.config.Backend == genai.BackendVertexAI }
-
-// models returns the SDK client. The SDK requires a context to create it and does not use that
-// context.
-func (g *generator) models(ctx context.Context) (*genai.Models, error) {
-	g.once.Do(func() {
-		if g.vertex() {
-			if g.err = g.config.UseDefaultCredentials(); g.err != nil {
-				g.err = noToken(g.err.Error())
-				return
-			}
-		}
-		if g.client, g.err = genai.NewClient(ctx, &g.config); g.err != nil {
-			// The text of the error contains the key.
-			g.err = &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the client cannot be created"}
-		}
-	})
-	if g.err != nil {
-		return nil, g.err
+// vertexAPI returns the public address of Vertex AI for a location.
+func vertexAPI(location string) string {
+	switch location {
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return "https://aiplatform." + location + ".rep.googleapis.com"
 	}
-	return g.client.Models, nil
+	return "https://" + location + "-aiplatform.googleapis.com"
 }
 
-// noToken is the error of a request that cannot be signed, because of the reason.
-func noToken(reason string) *model.Error {
-	return &model.Error{Provider: Provider, Kind: model.Unauthenticated, Message: wire.Secrets{}.Redact("Google Cloud gives no access token; sign in with gcloud auth application-default login: " + reason)}
+// path returns the path of a model.
+func (g *generator) path(name string) string {
+	owner, rest, owned := strings.Cut(name, "/")
+	switch {
+	case g.account == nil && (owner == "models" || owner == "tunedModels") && owned:
+		return name
+	case g.account == nil:
+		return "models/" + name
+	case owner == "projects" && owned:
+		return name
+	case (owner == "models" || owner == "publishers") && owned:
+		return g.parent + name
+	case owned:
+		return g.parent + "publishers/" + owner + "/models/" + rest
+	}
+	return g.parent + "publishers/google/models/" + name
+}
+
+// call sends the request of a method of a model.
+func (g *generator) call(ctx context.Context, x *wire.Exchange, name, method string, body any) (io.ReadCloser, error) {
+	if strings.ContainsAny(name, "?&#%\\") || strings.Contains(name, "..") {
+		return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the name of the model is not valid"}
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the request cannot be written as JSON"}
+	}
+	return g.send(ctx, x, http.MethodPost, g.path(name)+":"+method, bytes.NewReader(raw))
+}
+
+// send sends a request and returns the body of its response. Reading the body passes the events to
+// x. The error is a *model.Error.
+func (g *generator) send(ctx context.Context, x *wire.Exchange, method, path string, body io.Reader) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(x.In(ctx), method, g.base+path, body)
+	if err != nil {
+		return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the address of the model is not valid"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if g.account == nil {
+		req.Header.Set("X-Goog-Api-Key", g.key)
+	} else if err := g.account.sign(ctx, req); err != nil {
+		return nil, err
+	}
+	resp, err := g.client.Do(req)
+	if err != nil {
+		return nil, x.Failure(ctx, Provider, err, false, g.secrets, problem)
+	}
+	return resp.Body, nil
+}
+
+// receive reads a response to its end. The error is a *model.Error.
+func (g *generator) receive(ctx context.Context, x *wire.Exchange, body io.ReadCloser) error {
+	defer body.Close()
+	_, err := io.Copy(io.Discard, body)
+	return x.Failure(ctx, Provider, err, x.Events > 0, g.secrets, problem)
 }
 
 // Generate returns the complete response.
 func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
-	q, err := g.query(r)
-	if err != nil {
-		return nil, err
-	}
-	sdk, err := g.models(ctx)
+	name, q, err := query(r)
 	if err != nil {
 		return nil, err
 	}
 	var a answer
-	x := &wire.Exchange{Request: restore, Event: a.take}
-	_, err = sdk.GenerateContent(x.In(ctx), q.model, q.contents, q.config)
-	if err := g.failure(ctx, x, err, a.complete); err != nil {
+	x := &wire.Exchange{Event: a.take}
+	body, err := g.call(ctx, x, name, "generateContent", q)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.receive(ctx, x, body); err != nil {
+		return nil, err
+	}
+	if err := x.Failure(ctx, Provider, nil, a.complete, g.secrets, problem); err != nil {
 		return nil, err
 	}
 	return a.chunks.Response(), nil
@@ -147,30 +180,29 @@ func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 // error of kind connection.
 func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
-		q, err := g.query(r)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		sdk, err := g.models(ctx)
+		name, q, err := query(r)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		var a answer
-		x := &wire.Exchange{Stream: true, Request: restore, Event: a.take}
-		for _, err = range sdk.GenerateContentStream(x.In(ctx), q.model, q.contents, q.config) {
-			if err != nil {
-				break
-			}
+		x := &wire.Exchange{Stream: true, Event: a.take}
+		body, err := g.call(ctx, x, name, "streamGenerateContent?alt=sse", q)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer body.Close()
+		for err == nil { // each read ends with an event
+			_, err = body.Read(make([]byte, 512))
 			if !a.chunks.Yield(yield) {
 				return
 			}
 		}
-		if !a.chunks.Yield(yield) {
-			return
+		if errors.Is(err, io.EOF) {
+			err = nil
 		}
-		if err := g.failure(ctx, x, err, a.complete); err != nil {
+		if err := x.Failure(ctx, Provider, err, a.complete, g.secrets, problem); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -180,23 +212,23 @@ func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 // and the tools, which the API does not count. If the server cannot count, all of it is an
 // estimate.
 func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
-	q, err := g.query(r)
-	if err != nil {
-		return 0, err
-	}
-	sdk, err := g.models(ctx)
+	name, q, err := query(r)
 	if err != nil {
 		return 0, err
 	}
 	var count struct {
 		TotalTokens wire.Count `json:"totalTokens"`
 	}
-	x := &wire.Exchange{Request: restore, Event: func(raw []byte) error { return json.Unmarshal(raw, &count) }}
-	_, err = sdk.CountTokens(x.In(ctx), q.model, q.contents, nil)
+	x := &wire.Exchange{Event: func(raw []byte) error { return json.Unmarshal(raw, &count) }}
+	body, err := g.call(ctx, x, name, "countTokens", request{Contents: q.Contents})
+	if err != nil {
+		return 0, err
+	}
+	err = g.receive(ctx, x, body)
 	if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed || x.Status == http.StatusNotImplemented {
 		return model.EstimateTokens(r), nil
 	}
-	if err := g.failure(ctx, x, err, true); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	if count.TotalTokens == 0 {
@@ -205,22 +237,14 @@ func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 	return int(count.TotalTokens) + model.EstimateTokens(&model.Request{System: r.System, Tools: r.Tools}), nil
 }
 
-// failure returns the *model.Error of an incomplete response; nil if the response is complete.
-func (g *generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
-	if g.vertex() && err != nil && x.Status == 0 && x.Err == nil && ctx.Err() == nil {
-		return noToken(err.Error()) // the request was not sent
-	}
-	return x.Failure(ctx, Provider, err, complete, g.secrets, problem)
-}
-
 // ModelNames returns the names of the models that the server has, in its order.
 func (g *generator) ModelNames(ctx context.Context) ([]string, error) {
-	sdk, err := g.models(ctx)
-	if err != nil {
-		return nil, err
-	}
 	type entry struct {
 		Name wire.Text `json:"name"`
+	}
+	list := "models?pageSize=1000"
+	if g.account != nil {
+		list = "publishers/google/models?pageSize=1000"
 	}
 	var names []string
 	for token := ""; ; {
@@ -229,8 +253,15 @@ func (g *generator) ModelNames(ctx context.Context) ([]string, error) {
 			NextPageToken           wire.Text
 		}
 		x := &wire.Exchange{Event: func(raw []byte) error { return json.Unmarshal(raw, &page) }}
-		_, err := sdk.List(x.In(ctx), &genai.ListModelsConfig{PageSize: 1000, PageToken: token})
-		if err := g.failure(ctx, x, err, true); err != nil {
+		path := list
+		if token != "" {
+			path += "&pageToken=" + url.QueryEscape(token)
+		}
+		body, err := g.send(ctx, x, http.MethodGet, path, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.receive(ctx, x, body); err != nil {
 			return nil, err
 		}
 		for _, m := range append(page.Models, page.PublisherModels...) {

@@ -7,51 +7,114 @@ import (
 	"math"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/fettle-dev/fettle/core/model"
-	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// query is a request in the form of the SDK.
-type query struct {
-	model    string
-	contents []*genai.Content
-	config   *genai.GenerateContentConfig
+// request is a request in the form of the API.
+type request struct {
+	Contents          []content         `json:"contents,omitempty"`
+	SystemInstruction *content          `json:"systemInstruction,omitempty"`
+	Tools             []toolSet         `json:"tools,omitempty"`
+	ToolConfig        *toolConfig       `json:"toolConfig,omitempty"`
+	GenerationConfig  *generationConfig `json:"generationConfig,omitempty"`
 }
 
-// query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
-func (g *generator) query(r *model.Request) (*query, error) {
+type content struct {
+	Role  string     `json:"role"`
+	Parts []sentPart `json:"parts"`
+}
+
+type sentPart struct {
+	Text             *string       `json:"text,omitempty"`
+	FunctionCall     *sentCall     `json:"functionCall,omitempty"`
+	FunctionResponse *sentResponse `json:"functionResponse,omitempty"`
+	InlineData       *blob         `json:"inlineData,omitempty"`
+	ThoughtSignature string        `json:"thoughtSignature,omitempty"`
+}
+
+type sentCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type sentResponse struct {
+	ID       string          `json:"id,omitempty"`
+	Name     string          `json:"name"`
+	Response json.RawMessage `json:"response"`
+	Parts    []sentPart      `json:"parts,omitempty"`
+}
+
+type blob struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+type toolSet struct {
+	FunctionDeclarations []declaration `json:"functionDeclarations"`
+}
+
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+type toolConfig struct {
+	FunctionCallingConfig functionCalling `json:"functionCallingConfig"`
+}
+
+type functionCalling struct {
+	Mode    string   `json:"mode"`
+	Allowed []string `json:"allowedFunctionNames,omitempty"`
+}
+
+type generationConfig struct {
+	Temperature        *float64        `json:"temperature,omitempty"`
+	TopP               *float64        `json:"topP,omitempty"`
+	MaxOutputTokens    int32           `json:"maxOutputTokens,omitempty"`
+	ResponseMIMEType   string          `json:"responseMimeType,omitempty"`
+	ResponseJSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
+	ThinkingConfig     *thinking       `json:"thinkingConfig,omitempty"`
+}
+
+type thinking struct {
+	IncludeThoughts bool `json:"includeThoughts"`
+}
+
+const (
+	roleUser  = "user"
+	roleModel = "model"
+)
+
+// query returns the model of r, and r in the form of the API. The error is a *model.Error of kind invalid_request.
+func query(r *model.Request) (string, *request, error) {
 	name := cmp.Or(r.Model, DefaultModel)
 	tools, err := model.AdaptTools(r.Tools, model.DialectGemini)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	off := false
-	config := &genai.GenerateContentConfig{
-		AutomaticContinuation: &off, // the SDK would otherwise repeat a request whose stream broke
-		Tools:                 declarations(tools),
-		Temperature:           float(r.Temperature),
-		TopP:                  float(r.TopP),
-		MaxOutputTokens:       int32(min(max(r.MaxOutputTokens, 0), math.MaxInt32)),
+	config := &generationConfig{
+		Temperature: r.Temperature, TopP: r.TopP,
+		MaxOutputTokens: int32(min(max(r.MaxOutputTokens, 0), math.MaxInt32)),
 	}
+	q := &request{Contents: contents(r.Contents, family(name)), Tools: declarations(tools), GenerationConfig: config}
 	if r.System != "" {
-		config.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: r.System}}}
+		q.SystemInstruction = &content{roleUser, []sentPart{{Text: &r.System}}}
 	}
 	if len(tools) > 0 {
-		config.ToolConfig = toolConfig(r.Choice)
+		q.ToolConfig = &toolConfig{calling(r.Choice)}
 	}
 	if len(r.ResponseSchema) > 0 {
 		if !json.Valid(r.ResponseSchema) {
-			return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is not valid JSON"}
+			return "", nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is not valid JSON"}
 		}
-		config.ResponseMIMEType = "application/json"
-		config.ResponseJsonSchema = wrapped(r.ResponseSchema)
+		config.ResponseMIMEType, config.ResponseJSONSchema = "application/json", r.ResponseSchema
 	}
 	if thinks(name) {
-		config.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
+		config.ThinkingConfig = &thinking{IncludeThoughts: true}
 	}
-	return &query{name, contents(r.Contents, family(name)), config}, nil
+	return name, q, nil
 }
 
 // family returns the name of a model without its prefix.
@@ -72,46 +135,36 @@ func thinks(name string) bool {
 	return !strings.Contains(name, "-image") && !strings.Contains(name, "-tts")
 }
 
-func float(v *float64) *float32 {
-	if v == nil {
-		return nil
-	}
-	f := float32(*v)
-	return &f
-}
-
-func declarations(tools []model.Tool) []*genai.Tool {
+func declarations(tools []model.Tool) []toolSet {
 	if len(tools) == 0 {
 		return nil
 	}
-	functions := make([]*genai.FunctionDeclaration, len(tools))
+	functions := make([]declaration, len(tools))
 	for i, t := range tools {
-		functions[i] = &genai.FunctionDeclaration{Name: t.Name, Description: t.Description, ParametersJsonSchema: wrapped(t.Parameters)}
+		functions[i] = declaration{t.Name, t.Description, t.Parameters}
 	}
-	return []*genai.Tool{{FunctionDeclarations: functions}}
+	return []toolSet{{functions}}
 }
 
-func toolConfig(c model.ToolChoice) *genai.ToolConfig {
-	calling := &genai.FunctionCallingConfig{}
+func calling(c model.ToolChoice) functionCalling {
 	switch c.Mode {
 	case model.ToolAny:
-		calling.Mode = genai.FunctionCallingConfigModeAny
-		calling.AllowedFunctionNames = c.Allowed
+		return functionCalling{"ANY", c.Allowed}
 	case model.ToolNone:
-		calling.Mode = genai.FunctionCallingConfigModeNone
-	default:
-		calling.Mode = genai.FunctionCallingConfigModeAuto
+		return functionCalling{Mode: "NONE"}
 	}
-	return &genai.ToolConfig{FunctionCallingConfig: calling}
+	return functionCalling{Mode: "AUTO"}
 }
 
 // contents converts turns. It omits a turn that has no parts left.
-func contents(turns []model.Content, name string) []*genai.Content {
-	var out []*genai.Content
+func contents(turns []model.Content, name string) []content {
+	var out []content
 	for _, c := range turns {
-		turn := &genai.Content{Role: genai.RoleUser, Parts: userParts(c.Parts, dataInResponses(name))}
+		turn := content{roleUser, nil}
 		if c.Role == model.RoleModel {
-			turn = &genai.Content{Role: genai.RoleModel, Parts: modelParts(c.Parts)}
+			turn = content{roleModel, modelParts(c.Parts)}
+		} else {
+			turn.Parts = userParts(c.Parts, dataInResponses(name))
 		}
 		if len(turn.Parts) > 0 {
 			out = append(out, turn)
@@ -120,34 +173,38 @@ func contents(turns []model.Content, name string) []*genai.Content {
 	return out
 }
 
+// skipValidation is the documented signature of a call that the API did not make.
+const skipValidation = "skip_thought_signature_validator"
+
 // modelParts converts the parts of a model turn, without thoughts. The first call of a turn carries
 // a signature, which models from Gemini 3 on require. A call without one of this provider gets a
-// placeholder that skips the check.
-func modelParts(parts []model.Part) []*genai.Part {
-	var out []*genai.Part
+// placeholder that skips the check. A part that is only a signature has an empty text, which the
+// API requires.
+func modelParts(parts []model.Part) []sentPart {
+	var out []sentPart
 	called := false
 	for _, p := range parts {
-		var part *genai.Part
+		var part sentPart
 		switch {
 		case p.Thought:
 			continue
 		case p.Call != nil:
-			part = &genai.Part{FunctionCall: &genai.FunctionCall{ID: p.Call.ID, Name: model.SafeToolName(p.Call.Name), Args: wrapped(p.Call.Object())}}
+			part.FunctionCall = &sentCall{p.Call.ID, model.SafeToolName(p.Call.Name), p.Call.Object()}
 		case p.Data != nil:
 			part = inline(*p.Data)
 		default:
-			part = &genai.Part{Text: p.Text}
+			part.Text = &p.Text
 		}
 		if p.Provider == Provider {
-			part.ThoughtSignature = p.Signature
+			part.ThoughtSignature = base64.StdEncoding.EncodeToString(p.Signature)
 		}
 		if p.Call != nil {
-			if !called && len(part.ThoughtSignature) == 0 {
-				part.ThoughtSignature = unsigned
+			if !called && part.ThoughtSignature == "" {
+				part.ThoughtSignature = skipValidation
 			}
 			called = true
 		}
-		if p.Call != nil || p.Data != nil || p.Text != "" || len(part.ThoughtSignature) > 0 {
+		if p.Call != nil || p.Data != nil || p.Text != "" || part.ThoughtSignature != "" {
 			out = append(out, part)
 		}
 	}
@@ -156,24 +213,24 @@ func modelParts(parts []model.Part) []*genai.Part {
 
 // userParts converts the parts of a user turn. If within is false, data of tool results is placed
 // after all results.
-func userParts(parts []model.Part, within bool) []*genai.Part {
-	var out, data []*genai.Part
+func userParts(parts []model.Part, within bool) []sentPart {
+	var out, data []sentPart
 	for _, p := range parts {
 		switch {
 		case p.Response != nil:
-			answer := &genai.FunctionResponse{ID: p.Response.ID, Name: model.SafeToolName(p.Response.Name), Response: wrapped(responseObject(p.Response.Response))}
+			answer := &sentResponse{ID: p.Response.ID, Name: model.SafeToolName(p.Response.Name), Response: responseObject(p.Response.Response)}
 			for _, d := range p.Response.Data {
 				if within {
-					answer.Parts = append(answer.Parts, genai.NewFunctionResponsePartFromBytes(d.Bytes, d.MIMEType))
+					answer.Parts = append(answer.Parts, inline(d))
 				} else {
 					data = append(data, inline(d))
 				}
 			}
-			out = append(out, &genai.Part{FunctionResponse: answer})
+			out = append(out, sentPart{FunctionResponse: answer})
 		case p.Data != nil:
 			out = append(out, inline(*p.Data))
 		case p.Text != "" && !p.Thought:
-			out = append(out, &genai.Part{Text: p.Text})
+			out = append(out, sentPart{Text: &p.Text})
 		}
 	}
 	// After the last tool result, before the user's text.
@@ -193,8 +250,8 @@ func dataInResponses(name string) bool {
 	return ok && version != "" && version[0] >= '3' && version[0] <= '9'
 }
 
-func inline(d model.Data) *genai.Part {
-	return &genai.Part{InlineData: &genai.Blob{Data: d.Bytes, MIMEType: d.MIMEType}}
+func inline(d model.Data) sentPart {
+	return sentPart{InlineData: &blob{d.MIMEType, d.Bytes}}
 }
 
 // responseObject returns a tool result as the object that the API requires.
@@ -208,60 +265,4 @@ func responseObject(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return out
-}
-
-// skipValidation is the documented signature of a call that the API did not make; unsigned is its
-// decoded form, which the SDK expects.
-const skipValidation = "skip_thought_signature_validator"
-
-var unsigned, _ = base64.URLEncoding.DecodeString(skipValidation)
-
-// holder is the only key of an object that holds JSON as text.
-const holder = "json"
-
-// wrapped returns raw in an object so that the SDK does not decode it, since its numbers would lose
-// digits; [restore] unwraps it in the request.
-func wrapped(raw json.RawMessage) map[string]any { return map[string]any{holder: string(raw)} }
-
-// restore returns the JSON of a request with three corrections. It unwraps [wrapped] values. It
-// writes skipValidation in its documented form. It adds an empty text to each part that is only a
-// signature, because the SDK omits it and the API requires it.
-func restore(body []byte) ([]byte, error) {
-	release := func(raw json.RawMessage) (json.RawMessage, error) {
-		var h map[string]string
-		if err := json.Unmarshal(raw, &h); err != nil {
-			return nil, err
-		}
-		return json.RawMessage(h[holder]), nil
-	}
-	spell := func(raw json.RawMessage) (json.RawMessage, error) {
-		var signature []byte
-		if json.Unmarshal(raw, &signature) == nil && string(signature) == string(unsigned) {
-			return json.Marshal(skipValidation)
-		}
-		return raw, nil
-	}
-	parts := func(raw json.RawMessage) (json.RawMessage, error) {
-		raw, err := wire.Edit(raw, release, "functionCall", "args")
-		if err == nil {
-			raw, err = wire.Edit(raw, release, "functionResponse", "response")
-		}
-		if err == nil {
-			raw, err = wire.Edit(raw, spell, "thoughtSignature")
-		}
-		var keys map[string]json.RawMessage
-		if err == nil && json.Unmarshal(raw, &keys) == nil && len(keys) == 1 && keys["thoughtSignature"] != nil {
-			keys["text"] = json.RawMessage(`""`)
-			return json.Marshal(keys)
-		}
-		return raw, err
-	}
-	raw, err := wire.Edit(body, parts, "contents", "*", "parts", "*")
-	if err == nil {
-		raw, err = wire.Edit(raw, release, "tools", "*", "functionDeclarations", "*", "parametersJsonSchema")
-	}
-	if err == nil {
-		raw, err = wire.Edit(raw, release, "generationConfig", "responseJsonSchema")
-	}
-	return raw, err
 }
