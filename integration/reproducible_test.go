@@ -28,7 +28,7 @@ func TestReproducible(t *testing.T) {
 	for i := range sums {
 		checkout := filepath.Join(t.TempDir(), "a directory of another length"[:10+5*i])
 		git(top, "clone", "--quiet", ".", checkout)
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", "fettle", "./cli/fettle")
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", "fettle", "./cli/fettle")
 		cmd.Dir, cmd.Env = checkout, append(os.Environ(), "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
