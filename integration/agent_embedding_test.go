@@ -26,7 +26,6 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// code: run
 // work runs a prompt on a model, with all tools, until it has ended.
 func work(ctx context.Context, p config.Parameters, prompt string, out io.Writer) error {
 	c, err := config.New(standard.Parameters(p))
@@ -51,8 +50,6 @@ func work(ctx context.Context, p config.Parameters, prompt string, out io.Writer
 	}
 	return nil
 }
-
-// code: end
 
 // GO-07, AR-30: the complete loop, with a script as the model.
 func Example_agent() {

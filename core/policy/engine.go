@@ -25,7 +25,7 @@ type Options struct {
 	// be another server's tool.
 	Servers []string
 	// Protected are additional rows of the table of protected paths; see
-	// docs/policy.md. The modes autoEdit and auto do not cover a change of a
+	// docs/policy-commands.md. The modes autoEdit and auto do not cover a change of a
 	// protected path, and no rule that allows a command covers such a change by the
 	// command.
 	Protected []ProtectedPath

@@ -3,7 +3,7 @@ package policy
 import "strings"
 
 // ProtectedPath is a row of the table of protected paths: files that determine
-// which code runs later, or which instructions a later session follows. docs/policy.md
+// which code runs later, or which instructions a later session follows. docs/policy-commands.md
 // has the table without the rows of a session: configured names and directories of the
 // user.
 type ProtectedPath struct {
@@ -18,7 +18,7 @@ type ProtectedPath struct {
 }
 
 // protectedRows is the table. To protect a path, add a name here and in
-// docs/policy.md. A path belongs here if something runs or follows it without
+// docs/policy-commands.md. A path belongs here if something runs or follows it without
 // being requested by name. It does not contain files that a named command reads,
 // such as Makefile and package.json, nor .gitattributes, which only selects
 // programs that git's configuration names.

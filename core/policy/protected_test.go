@@ -95,7 +95,7 @@ func TestProtectedFromRedirections(t *testing.T) {
 
 // AR-27: the page on policy has the table of protected paths, row by row.
 func TestProtectedPathsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/policy.md")
+	page, err := os.ReadFile("../../docs/policy-commands.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "<!-- protected paths -->")
 	require.True(t, found)

@@ -20,7 +20,7 @@ type Tools struct {
 	// prefix; with any other tool's name brackets mean the whole tool.
 	Exclude []string `json:"exclude" set:"merge=union,project=add,switch"`
 	// Whether commands that only read run without approval, if the table of
-	// read-only programs lists them with their options; docs/policy.md has it. It
+	// read-only programs lists them with their options; docs/policy-commands.md has it. It
 	// has no effect in plan mode.
 	ReadOnlyTable bool `json:"readOnlyTable" set:"project=false,default=true"`
 	// A command that prints the declarations of further tools as JSON; requires

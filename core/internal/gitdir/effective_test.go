@@ -327,7 +327,7 @@ func TestParserAgainstGit(t *testing.T) {
 
 // PB-02: the page on policy has the table of harmless keys.
 func TestHarmlessKeysDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/policy.md")
+	page, err := os.ReadFile("../../../docs/policy-commands.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "<!-- harmless keys -->\n\n")
 	require.True(t, found)

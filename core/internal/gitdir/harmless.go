@@ -25,7 +25,7 @@ type harmlessRow struct {
 	list    []string // of listed
 }
 
-// harmlessRows is the table. The page docs/policy.md shows it. Every other key of a repository may
+// harmlessRows is the table. The page docs/policy-commands.md shows it. Every other key of a repository may
 // make git run something.
 var harmlessRows = []harmlessRow{
 	{section: "core", keys: `repositoryformatversion bare filemode logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev

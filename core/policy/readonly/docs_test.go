@@ -13,9 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/readonly"
 )
 
-// docs/policy.md lists the programs of the table.
+// docs/policy-commands.md lists the programs of the table.
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "policy.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "policy-commands.md"))
 	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(page), "<!-- read-only programs -->")
 	section, _, _ = strings.Cut(section, "<!-- end of read-only programs -->")

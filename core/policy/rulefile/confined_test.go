@@ -48,9 +48,13 @@ checker = {type = "in-process", name = "allowed-path"}
 
 // The examples of the manual pass their tests.
 func TestManual(t *testing.T) {
-	manual, err := os.ReadFile("../../../docs/policy.md")
-	require.NoError(t, err)
-	examples := strings.Split(string(manual), "```toml\n")[1:]
+	var manual string
+	for _, page := range []string{"policy.md", "policy-commands.md"} {
+		text, err := os.ReadFile("../../../docs/" + page)
+		require.NoError(t, err)
+		manual += string(text)
+	}
+	examples := strings.Split(manual, "```toml\n")[1:]
 	require.Len(t, examples, 2)
 	for _, example := range examples {
 		example, _, _ = strings.Cut(example, "```")

@@ -1,4 +1,4 @@
-// Program readme is the example of README.md.
+// Program file is the example of README.md: two changes of one file.
 
 // code: program
 package main
