@@ -44,13 +44,13 @@ func TestChoices(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"y: nothing is stored",
-		"a: until this session ends: the 2 rules listed above",
-		"s: saved in ~/saved.toml: the 2 rules listed above",
+		"a: until this session ends: the 2 rules above",
+		"s: saved in ~/saved.toml: the 2 rules above",
 		"t: until this session ends: any call of x",
 		"e: opens your editor, then asks again",
 		"n: it does not run; you can say what to do instead",
 	}, stores)
-	require.Equal(t, "until this session ends: the rule listed above", approval.Choices(q, "")[3].Stores(true))
+	require.Equal(t, "until this session ends: the rule above", approval.Choices(q, "")[3].Stores(true))
 
 	groups := approval.Groups(approval.Choices(q, ""))
 	require.Len(t, groups, 2)

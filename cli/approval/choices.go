@@ -60,9 +60,9 @@ func (c Choice) Stores(listed bool) string {
 	case len(c.Rules) == 1 && !listed:
 		return c.Scope + ": " + c.Rules[0]
 	case len(c.Rules) == 1:
-		return c.Scope + ": the rule listed above"
+		return c.Scope + ": the rule above"
 	}
-	return fmt.Sprintf("%s: the %d rules listed above", c.Scope, len(c.Rules))
+	return fmt.Sprintf("%s: the %d rules above", c.Scope, len(c.Rules))
 }
 
 // Group is a list of adjacent choices that add the same rules.

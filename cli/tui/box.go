@@ -13,6 +13,7 @@ import (
 type box struct {
 	title, aside string // plain text; may contain control characters
 	hints        []string
+	foot         string // at the right end of the lower border
 	border       theme.Style
 	sections     []section
 }
@@ -56,7 +57,7 @@ func (b box) draw(v blocks.Style) []string {
 			lines = append(lines, display.Cut(side+" "+line+pad+" "+side, v.Columns, ""))
 		}
 	}
-	return append(lines, b.rule(v, c.bottomLeft, c.bottomRight, joinHints(b.hints, v.Columns-6), "", v.Theme.Dim))
+	return append(lines, b.rule(v, c.bottomLeft, c.bottomRight, joinHints(b.hints, v.Columns-6-display.Width(b.foot)-3*min(len(b.foot), 1)), b.foot, v.Theme.Dim))
 }
 
 // upper returns the upper border. The title has precedence over the aside.

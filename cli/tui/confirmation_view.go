@@ -57,7 +57,7 @@ func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *te
 		lower, listed, cursor := c.lower(a, in, armed)
 		body := c.body[:len(c.body):len(c.body)]
 		if listed {
-			body = append(body, c.rules(in)...)
+			body = append(append(body, ""), c.rules(in)...)
 		}
 		if !a.why {
 			body = append(body, c.why(in)...)
@@ -255,7 +255,7 @@ func (c *confirmation) line(v blocks.Style, i, width int, text []string, armed b
 	case i == c.at:
 		mark = v.Theme.Accent.Render(">") + " "
 		look = v.Theme.Text
-		lines = append(lines, mark+n+v.Theme.Selected.Render(choice.Label)+pad+look.Render(first))
+		lines = append(lines, mark+n+v.Theme.Selected.Render(choice.Label+pad[2:])+"  "+look.Render(first))
 	default:
 		lines = append(lines, mark+look.Render(n)+boldKeys(choice.Label, v)+pad+look.Render(first))
 	}

@@ -115,13 +115,19 @@ func describeCommand(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 			lines = append(lines, v.Theme.Code.Render(piece))
 		}
 	}
+	command := len(lines)
 	lines = append(lines, describeOthers(q.ToolCall.Args, v)...)
 	if how := approval.Confinement(q); how != "" {
 		for _, line := range blocks.Folded("  "+how, v.Columns) {
 			lines = append(lines, v.Theme.Dim.Render(line))
 		}
 	}
-	for _, part := range approval.Parts(q) {
+	parts := approval.Parts(q)
+	if len(lines) > command && len(parts) > 0 {
+		lines = append(lines, "")
+	}
+	lines = slices.Insert(lines, command, "")
+	for _, part := range parts {
 		word := fmt.Sprintf("%-7s", approval.Verdict(string(part.Decision)))
 		text := "  " + word + "  " + display.Line(part.Text)
 		if why := approval.WhyPart(part); why != "" {

@@ -1,15 +1,11 @@
 package tui
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/cli/markdown"
-	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -24,6 +20,12 @@ type form struct {
 	moved   bool // the user moved among the options
 }
 
+// The options of a question for yes or no. The selection starts at no.
+const (
+	yes = iota
+	no
+)
+
 // field is one question with the answer so far.
 type field struct {
 	bus.UserQuestion
@@ -37,7 +39,11 @@ type field struct {
 func newForm(q bus.AskUserRequest) *form {
 	f := &form{request: q}
 	for _, one := range q.Questions {
-		f.fields = append(f.fields, &field{UserQuestion: one, chosen: map[int]bool{}})
+		q := &field{UserQuestion: one, chosen: map[int]bool{}}
+		if one.Type == bus.QuestionYesNo {
+			q.at = no
+		}
+		f.fields = append(f.fields, q)
 	}
 	return f
 }
@@ -58,147 +64,6 @@ func (f *form) field() *field {
 		return f.fields[f.at]
 	}
 	return &field{UserQuestion: bus.UserQuestion{Type: bus.QuestionText}}
-}
-
-func (f *form) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
-	f.columns = v.Columns
-	q := f.field()
-	foot := []string{v.Theme.Dim.Render(display.Cut(f.keys(armed), v.Columns, "…"))}
-	if f.wrong != "" {
-		foot = append([]string{v.Theme.Warning.Render(display.Cut(f.wrong, v.Columns, "…"))}, foot...)
-	}
-	var cursor *tea.Cursor
-	var typed []string
-	if q.typing() {
-		typed, cursor = f.typed(v, q)
-	}
-	body, selected := f.body(v, q)
-	room := max(rows-1-len(foot)-len(typed), 1)
-	if len(body) > room {
-		room = max(room-1, 1)
-	}
-	if selected >= 0 && f.moved { // keep the option visible; the question comes first
-		f.offset = max(min(f.offset, selected), selected-room+1)
-	}
-	lines := append([]string{titled(v, f.title(q))}, f.window(body, room)...)
-	if where := f.where(); where != "" {
-		foot = append(foot, v.Theme.Dim.Render(display.Cut(where, v.Columns, "…")))
-	}
-	if cursor != nil {
-		cursor.Y += len(lines)
-	}
-	lines = append(lines, typed...)
-	return append(lines, foot...), cursor
-}
-
-// title names the requester and the number of the question.
-func (f *form) title(q *field) string {
-	title := "The model asks"
-	switch {
-	case f.request.Program:
-		title = "One question"
-	case f.request.Server != "":
-		title = "The MCP server " + f.request.Server + " asks"
-	case f.request.Subagent != "":
-		title = "The subagent " + f.request.Subagent + " asks"
-	}
-	if len(f.fields) > 1 {
-		title += fmt.Sprintf(" (%d of %d)", f.at+1, len(f.fields))
-	}
-	if q.Header != "" {
-		title += ": " + q.Header
-	}
-	return title
-}
-
-// body returns the question with its options, and the line of the selected option, -1
-// for none.
-func (f *form) body(v blocks.Style, q *field) (lines []string, selected int) {
-	selected = -1
-	lines = blocks.Split(strings.Trim(markdown.Render(q.Question, v.Columns, *v.Theme), "\n"))
-	if !q.choice() {
-		return lines, selected
-	}
-	for i, o := range q.Options {
-		if i == q.at {
-			selected = len(lines)
-		}
-		lines = append(lines, f.option(v, q, i, o.Label)...)
-		if o.Description != "" {
-			for _, line := range blocks.Folded(o.Description, max(v.Columns-6, 1)) {
-				lines = append(lines, "      "+v.Theme.Dim.Render(line))
-			}
-		}
-	}
-	if q.at == len(q.Options) {
-		selected = len(lines)
-	}
-	return append(lines, f.option(v, q, len(q.Options), "other (type your answer)")...), selected
-}
-
-func (f *form) option(v blocks.Style, q *field, i int, label string) []string {
-	mark := "  "
-	if i == q.at {
-		mark = "> "
-	}
-	box := ""
-	if q.MultiSelect && i < len(q.Options) {
-		box = "[ ] "
-		if q.chosen[i] {
-			box = "[x] "
-		}
-	}
-	lines := blocks.Folded(fmt.Sprintf("%s%d  %s%s", mark, i+1, box, display.Line(label)), v.Columns)
-	if i == q.at {
-		for n := range lines {
-			lines[n] = v.Theme.Selected.Render(lines[n])
-		}
-	}
-	return lines
-}
-
-// typed returns the text field.
-func (f *form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
-	text, y, x := q.words.view(max(v.Columns-2, 2), 4)
-	if q.words.text == "" && q.Placeholder != "" {
-		text = []string{v.Theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.Columns-2, "…"))}
-	}
-	for i := range text {
-		mark := "  "
-		if i == 0 {
-			mark = v.Theme.Accent.Render("> ")
-		}
-		text[i] = mark + text[i]
-	}
-	return text, tea.NewCursor(2+x, y)
-}
-
-// keys lists the available keys.
-func (f *form) keys(armed bool) string {
-	if !armed {
-		return "…"
-	}
-	q := f.field()
-	keys := []string{"enter answers"}
-	switch {
-	case q.Type == bus.QuestionYesNo:
-		keys = []string{"[y]es", "[n]o"}
-	case q.choice() && q.MultiSelect:
-		keys = []string{"↑↓", "space marks", "enter answers"}
-	case q.choice():
-		keys = []string{"↑↓", "enter chooses"}
-	}
-	if q.omittable() {
-		out := "tab skips it"
-		if q.Default != "" {
-			out = "tab: " + display.Cut(display.Line(q.Default), 20, "…")
-		}
-		keys = append(keys, out)
-	}
-	if f.at > 0 {
-		keys = append(keys, "shift+tab back")
-	}
-	return strings.Join(append(keys, "esc cancels all questions"), " · ")
 }
 
 func (f *form) paste(text string) bool {
@@ -240,12 +105,12 @@ func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 		q.left = true
 		return f.next(), nil
 	case q.Type == bus.QuestionYesNo:
-		return f.yesNoKey(q, k), nil
-	case stroke == "enter" || stroke == "kpenter":
+		return f.yesNoKey(q, k, stroke), nil
+	case isEnter(k):
 		return f.enter(q), nil
 	case q.choice() && f.optionKey(q, k, stroke):
 	case q.typing():
-		if !editKey(&q.words, k, f.columns-2) {
+		if !editKey(&q.words, k, inside(f.columns)-2) {
 			f.scroller.key(stroke)
 		}
 	default:
@@ -254,14 +119,17 @@ func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	return nil, nil
 }
 
-func (f *form) yesNoKey(q *field, k tea.KeyPressMsg) bus.Answer {
-	switch strings.ToLower(k.Text) {
-	case "y":
+func (f *form) yesNoKey(q *field, k tea.KeyPressMsg, stroke string) bus.Answer {
+	switch text := strings.ToLower(k.Text); {
+	case text == "y", isEnter(k) && q.at == yes:
 		q.answer = "yes"
-	case "n":
+	case text == "n", isEnter(k):
 		q.answer = "no"
+	case stroke == "up", stroke == "down":
+		q.at, f.moved = yes+no-q.at, true
+		return nil
 	default:
-		if !f.scroller.key(k.Keystroke()) {
+		if !f.scroller.key(stroke) {
 			f.wrong = "Type y or n."
 		}
 		return nil
@@ -307,7 +175,7 @@ func (f *form) enter(q *field) bus.Answer {
 		q.left = true
 		return f.next()
 	case q.typing() && words == "":
-		f.wrong = "An answer is required; esc cancels all questions."
+		f.wrong = "An answer is required; esc cancels."
 		return nil
 	case q.typing():
 		q.answer = words

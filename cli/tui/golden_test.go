@@ -177,6 +177,23 @@ func TestScreens(t *testing.T) {
 			r.m.look = &theme.Theme{ASCII: true}
 			asks(r, commandQuestion())
 		},
+		"form-several": func(r *rig) {
+			asks(r, bus.AskUserRequest{Subagent: "helper", Questions: []bus.UserQuestion{
+				{Question: "Which **tests** are to run?", Type: bus.QuestionChoice, MultiSelect: true, Options: []bus.UserOption{{Label: "unit", Description: "seconds"}, {Label: "integration", Description: "minutes"}, {Label: "all of them"}}},
+			}})
+			r.press("space", "down", "down", "space")
+		},
+		"form-words": func(r *rig) {
+			asks(r, bus.AskUserRequest{Server: "store", Questions: []bus.UserQuestion{{Question: "A name?", Type: bus.QuestionText, Placeholder: "for example Jo"}}})
+			r.press("enter")
+		},
+		"form-yesno": func(r *rig) {
+			asks(r, bus.AskUserRequest{Program: true, Questions: []bus.UserQuestion{{Question: "Undo the last change?", Type: bus.QuestionYesNo}}})
+		},
+		"form-not-armed": func(r *rig) {
+			asks(r, bus.AskUserRequest{Questions: []bus.UserQuestion{{Question: "Sure?", Type: bus.QuestionYesNo}}})
+			r.typeIn("x")
+		},
 		"form-choice": func(r *rig) {
 			asks(r, bus.AskUserRequest{Questions: []bus.UserQuestion{
 				{Question: "Which one?", Header: "Colour", Type: bus.QuestionChoice, Options: []bus.UserOption{{Label: "Red", Description: "as a rose"}, {Label: "Blue"}}},

@@ -340,6 +340,9 @@ func TestForm(t *testing.T) {
 		"left out with tab":      {[]bus.UserQuestion{optional, sure, text}, "tab tab x enter", map[string]string{"2": "x"}},
 		"yes":                    {[]bus.UserQuestion{sure}, "Y", map[string]string{"0": "yes"}},
 		"no":                     {[]bus.UserQuestion{sure}, "n", map[string]string{"0": "no"}},
+		"enter is no":            {[]bus.UserQuestion{sure}, "enter", map[string]string{"0": "no"}},
+		"up, enter":              {[]bus.UserQuestion{sure}, "up enter", map[string]string{"0": "yes"}},
+		"up, down, enter":        {[]bus.UserQuestion{sure}, "up down enter", map[string]string{"0": "no"}},
 		"first option":           {[]bus.UserQuestion{one}, "enter", map[string]string{"0": "Red"}},
 		"down":                   {[]bus.UserQuestion{one}, "down down enter", map[string]string{"0": "Blue"}},
 		"number":                 {[]bus.UserQuestion{one}, "9 2 enter", map[string]string{"0": "Green"}},
@@ -394,10 +397,10 @@ func TestQuestionOverPager(t *testing.T) {
 // The title names the requester.
 func TestWhoAsks(t *testing.T) {
 	tests := map[string]bus.AskUserRequest{
-		"── The model asks ─":            {},
-		"── The subagent helper asks ─":  {Subagent: "helper"},
-		"── The MCP server store asks ─": {Server: "store"},
-		"── One question ─":              {Program: true},
+		"╭─ The model asks ─":            {},
+		"╭─ The subagent helper asks ─":  {Subagent: "helper"},
+		"╭─ The MCP server store asks ─": {Server: "store"},
+		"╭─ One question ─":              {Program: true},
 	}
 	for title, q := range tests {
 		r := newRig(t, newFake())

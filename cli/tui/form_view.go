@@ -1,0 +1,208 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/markdown"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// minFormRows is the number of rows from which a form has a frame.
+const minFormRows = 8
+
+// view shows one question: its text with the options, and the text field of an answer
+// in words.
+func (f *form) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
+	f.columns = v.Columns
+	q := f.field()
+	in := v
+	in.Columns = inside(v.Columns)
+	framed := rows >= minFormRows
+	lower, cursor := f.lower(in, q, armed)
+	if !framed {
+		lower = append(lower, v.Theme.Dim.Render(joinHints(f.keys(armed), v.Columns)))
+	}
+	room := rows - 1 - len(lower)
+	if framed {
+		room = rows - boxRows - len(lower)
+		if len(lower) > 0 {
+			room--
+		}
+	}
+	body, selected := f.body(in, q, armed)
+	room = max(room, 1)
+	if selected >= 0 && f.moved { // keep the option visible; the question comes first
+		f.offset = max(min(f.offset, selected), selected-room+1)
+	}
+	shown := f.window(body, room)
+	if !framed {
+		if cursor != nil {
+			cursor.Y += 1 + len(shown)
+		}
+		return append(append([]string{titled(v, f.title(q))}, shown...), lower...), cursor
+	}
+	b := box{title: f.title(q), aside: f.progress(), hints: f.keys(armed), foot: f.position(), border: v.Theme.Accent, sections: []section{{lines: shown}}}
+	if !armed {
+		b.border = v.Theme.Border
+	}
+	if len(lower) > 0 {
+		b.sections = append(b.sections, section{lines: lower, label: f.position()})
+		b.foot = ""
+	}
+	if cursor != nil {
+		cursor.X, cursor.Y = cursor.X+2, cursor.Y+len(shown)+2
+	}
+	return b.draw(v), cursor
+}
+
+// title names the requester and the subject of the question.
+func (f *form) title(q *field) string {
+	title := "The model asks"
+	switch {
+	case f.request.Program:
+		title = "One question"
+	case f.request.Server != "":
+		title = "The MCP server " + f.request.Server + " asks"
+	case f.request.Subagent != "":
+		title = "The subagent " + f.request.Subagent + " asks"
+	}
+	if q.Header != "" {
+		title += ": " + q.Header
+	}
+	return title
+}
+
+// progress is the number of the question; "" if there is only one.
+func (f *form) progress() string {
+	if len(f.fields) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", f.at+1, len(f.fields))
+}
+
+// body returns the question with its options, and the line of the selected option, -1
+// for none.
+func (f *form) body(v blocks.Style, q *field, armed bool) (lines []string, selected int) {
+	selected = -1
+	lines = blocks.Split(strings.Trim(markdown.Render(q.Question, min(v.Columns, maxProse), *v.Theme), "\n"))
+	options := q.options()
+	if len(options) > 0 && v.Columns >= 60 {
+		lines = append(lines, "")
+	}
+	for i, o := range options {
+		if i == q.at {
+			selected = len(lines)
+		}
+		lines = append(lines, f.option(v, q, i, o.Label, armed)...)
+		if o.Description != "" {
+			for _, line := range blocks.Folded(o.Description, max(min(v.Columns, maxProse)-6, 1)) {
+				lines = append(lines, "      "+v.Theme.Dim.Render(line))
+			}
+		}
+	}
+	return lines, selected
+}
+
+// options returns the selectable answers: those of a choice and one for other words, or
+// yes and no.
+func (f *field) options() []bus.UserOption {
+	switch {
+	case f.Type == bus.QuestionYesNo:
+		return []bus.UserOption{yes: {Label: "[y]es"}, no: {Label: "[n]o"}}
+	case f.choice():
+		return append(f.Options[:len(f.Options):len(f.Options)], bus.UserOption{Label: "other (type your answer)"})
+	}
+	return nil
+}
+
+func (f *form) option(v blocks.Style, q *field, i int, label string, armed bool) []string {
+	mark := "  "
+	if i == q.at && armed {
+		mark = "> "
+	}
+	checkbox := ""
+	if q.MultiSelect && i < len(q.Options) {
+		checkbox = "[ ] "
+		if q.chosen[i] {
+			checkbox = "[x] "
+		}
+	}
+	lines := blocks.Folded(fmt.Sprintf("%s%-3s%s%s", mark, number(i), checkbox, display.Line(label)), v.Columns)
+	for n, line := range lines {
+		switch {
+		case !armed:
+			lines[n] = v.Theme.Dim.Render(line)
+		case i == q.at && n == 0:
+			lines[n] = v.Theme.Accent.Render(">") + " " + v.Theme.Selected.Render(line[len(mark):])
+		case i == q.at:
+			lines[n] = v.Theme.Selected.Render(line)
+		}
+	}
+	return lines
+}
+
+// lower returns the text field and the reason why the last key had no effect.
+func (f *form) lower(v blocks.Style, q *field, armed bool) (lines []string, cursor *tea.Cursor) {
+	if q.typing() {
+		lines, cursor = f.typed(v, q)
+		if !armed {
+			cursor = nil
+		}
+	}
+	if f.wrong != "" {
+		lines = append(lines, v.Theme.Warning.Render(display.Cut("! "+display.Line(f.wrong), v.Columns, "…")))
+	}
+	return lines, cursor
+}
+
+// typed returns the text field.
+func (f *form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
+	text, y, x := q.words.view(max(v.Columns-2, 2), 4)
+	if q.words.text == "" && q.Placeholder != "" {
+		text = []string{v.Theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.Columns-2, "…"))}
+	}
+	for i := range text {
+		mark := "  "
+		if i == 0 {
+			mark = v.Theme.Accent.Render(">") + " "
+		}
+		text[i] = mark + text[i]
+	}
+	return text, tea.NewCursor(2+x, y)
+}
+
+// keys lists the available keys.
+func (f *form) keys(armed bool) []string {
+	if !armed {
+		return []string{"keys count after a pause"}
+	}
+	q := f.field()
+	keys := []string{"enter answers"}
+	switch {
+	case q.Type == bus.QuestionYesNo:
+		keys = []string{"y or n answers", "↑↓ selects", "enter answers"}
+	case q.choice() && q.MultiSelect:
+		keys = []string{"↑↓ or number selects", "space marks", "enter answers"}
+	case q.choice():
+		keys = []string{"↑↓ or number selects", "enter answers"}
+	}
+	if q.omittable() {
+		out := "tab skips"
+		if q.Default != "" {
+			out = "tab: " + display.Cut(display.Line(q.Default), 20, "…")
+		}
+		keys = append(keys, out)
+	}
+	if f.at > 0 {
+		keys = append(keys, "shift+tab back")
+	}
+	if len(f.fields) > 1 {
+		return append(keys, "esc cancels all")
+	}
+	return append(keys, "esc cancels")
+}
