@@ -23,10 +23,13 @@ import (
 	"github.com/fettle-dev/fettle/cli/commands/scaffold"
 	"github.com/fettle-dev/fettle/cli/commands/sessions"
 	"github.com/fettle-dev/fettle/cli/commands/settings"
+	"github.com/fettle-dev/fettle/cli/commands/setup"
 	"github.com/fettle-dev/fettle/cli/headless"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/keychain"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/internal/providers"
+	"github.com/fettle-dev/fettle/core/services/credentials"
 )
 
 // Main runs the program with the arguments, streams and signals of the process and
@@ -39,7 +42,8 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	p := &program.Program{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Open: program.Open, Providers: providers.All{}}
+	p := &program.Program{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Open: program.Open}
+	p.Providers = providers.All{Keys: func() *credentials.Store { return p.Keys }}
 	return execute(ctx, p, os.Args[1:])
 }
 
@@ -113,6 +117,7 @@ With -p a model works on a prompt with these tools.`,
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.Parsed = true
+			p.Keys = credentials.Open(program.KeysFile(&g), keychain.System())
 			return g.Check(cmd.Flags())
 		},
 	}
@@ -126,7 +131,7 @@ With -p a model works on a prompt with these tools.`,
 	talk.RegisterSession(root)
 	registerListings(root)
 	root.AddCommand(calls.CallCommand(p, &g), calls.ListCommand(p, &g), calls.DemoCommand(p, &g), versionCommand(p), completionCommand(p))
-	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g), settings.DoctorCommand(p, &g), settings.ModelsCommand(p, &g))
+	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g), settings.DoctorCommand(p, &g), settings.ModelsCommand(p, &g), setup.Command(p, &g))
 	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), sessions.RecoverCommand(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g))
 	extensions := extensions.Command(p, &g)
 	extensions.AddCommand(scaffold.ExtensionsCommand(p, &g))

@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/headless"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/firstrun"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
@@ -27,6 +28,9 @@ func start(p *program.Program, cmd *cobra.Command, g *program.Flags, f *conversa
 	given := cmd.Flags().Changed
 	switch {
 	case !given(conversation.PromptFlag) && !given(conversation.FormatFlag) && isInteractive(p):
+		if err := firstrun.Trust(cmd.Context(), p, g); err != nil {
+			return err
+		}
 		return chat.Run(cmd.Context(), p, g, f)
 	case given(conversation.PromptFlag) && (given(conversation.FirstFlag) || given(conversation.PlainFlag)):
 		return program.UsageError("-p runs one prompt and exits; --"+conversation.FirstFlag+" and --"+conversation.PlainFlag+" need an interactive session.", "Omit one of them.")

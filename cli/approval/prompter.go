@@ -91,7 +91,7 @@ func readHidden(ctx context.Context, tty *os.File) (string, error) {
 	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fault.Wrap(fault.NoApprover, "cli.extensions", "The terminal cannot read without echo.", "Give the value on stdin to fettle extensions config.", err)
+		return "", fault.Wrap(fault.NoApprover, "cli", "The terminal cannot read without echo.", "Give the value on stdin.", err)
 	}
 	type result struct {
 		text []byte

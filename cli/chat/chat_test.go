@@ -89,6 +89,8 @@ func (scripts) Defaults() []string { return nil }
 
 func (scripts) Secrets() []string { return nil }
 
+func (scripts) Origin(string) program.KeyOrigin { return program.KeyOrigin{} }
+
 func (scripts) Servers(program.ServerOptions) func(config.MCPEnvironment) mcp.Dialer { return nil }
 
 // submit submits a line and returns the events by kind.

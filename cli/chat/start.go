@@ -71,6 +71,9 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	if c.Flags.Resume == conversation.Choose && c.Flags.First == "" && !c.plain(set) {
 		c.Flags.Resume, c.Flags.First = "", "/resume"
 	}
+	if err := c.readyModel(ctx); err != nil {
+		return err
+	}
 	if c.kept, c.client, err = c.Converse(ctx, c.config); err != nil {
 		return err
 	}

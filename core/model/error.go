@@ -116,7 +116,7 @@ func (e *Error) remedy() string {
 	case ContextExceeded:
 		return "Compact the conversation, or begin a new one."
 	case Unauthenticated:
-		return "Check the key in the provider's environment variable."
+		return "Correct the key in the provider's environment variable, or store another one with fettle setup."
 	case NotFound:
 		return "Check the name of the model."
 	}

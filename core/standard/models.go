@@ -78,7 +78,7 @@ func howToChoose() string {
 			others = append(others, p.Address.Name)
 		}
 	}
-	return "Set " + listed(keys, "or") + "; or " + strings.Join(local, "; or ") + ". Other addresses are set with " + listed(others, "and") +
+	return "Run fettle setup, or set " + listed(keys, "or") + "; or " + strings.Join(local, "; or ") + ". Other addresses are set with " + listed(others, "and") +
 		". fettle models lists further providers, such as ollama. Without a provider, --model script:FILE plays a script."
 }
 

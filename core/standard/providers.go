@@ -144,7 +144,7 @@ func (p preset) provider() Provider {
 func (p preset) open(a access) (model.Generator, error) {
 	switch {
 	case a.key == "" && !p.keyless:
-		return nil, fault.New(fault.InvalidConfig, "standard.models", "There is no key for "+p.title+".", "Set "+p.key+", or use another model.")
+		return nil, fault.New(fault.InvalidConfig, "standard.models", "There is no key for "+p.title+".", "Run fettle setup, or set "+p.key+", or use another model.")
 	case a.address == "" && p.base == "":
 		return nil, fault.New(fault.InvalidConfig, "standard.models", "There is no address for "+p.title+".", "Set "+p.address+", or use another model.")
 	}

@@ -94,6 +94,7 @@ func printProviders(p *program.Program, v config.Variables, asJSON bool) error {
 
 func printModelNames(ctx context.Context, p *program.Program, v config.Variables, provider string, asJSON bool) error {
 	names, err := p.Providers.ModelNames(ctx, v, provider)
+	err = p.Providers.Models(v).Origin(provider).In(err)
 	if fault.CodeOf(err) == fault.InvalidConfig {
 		return &program.ExitError{Code: program.ExitConfig, Err: err}
 	}

@@ -24,6 +24,8 @@ type Setup struct {
 	Traffic *traffic
 	Records records
 	Warn    func(message string) // reports a problem that does not end the run
+
+	warned bool // about the stored keys
 }
 
 // New returns a Setup for the flags. The caller sets Warn.
@@ -56,7 +58,7 @@ func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(progr
 
 // adjust sets the Parameters of a conversation.
 func (t *Setup) adjust(p *config.Parameters) {
-	t.Traffic.wire(t.Providers, p, t.Hide)
+	t.Traffic.wire(t.Providers, t.Keys, p, t.Hide)
 	t.Numbers.modelName = t.Traffic.DisplayName
 	p.Environment.Secrets = t.Hide.Values()
 	p.Session.ID = t.Flags.SessionID
@@ -92,6 +94,10 @@ func (t *Setup) Begin(ctx context.Context, s program.Session, notices []string) 
 // Converse starts the conversation that the flags select and its recording. The
 // caller must close the record.
 func (t *Setup) Converse(ctx context.Context, c *config.Config) (*Record, *agent.Client, error) {
+	if err := t.CheckModel(ctx, c.Model()); err != nil {
+		return nil, nil, err
+	}
+	t.noteModel(c.Model())
 	kept, opening, err := t.openRecord(ctx, c)
 	if err != nil {
 		return nil, nil, err

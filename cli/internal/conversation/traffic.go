@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/replay"
 	"github.com/fettle-dev/fettle/core/redact"
+	"github.com/fettle-dev/fettle/core/services/credentials"
 )
 
 // trafficFlags select a file to record model responses to, and a recording to replay
@@ -31,6 +32,7 @@ type traffic struct {
 	Models   program.Models // without keys until the variables are known
 	// Variables are those of the session; nil until they are known.
 	Variables config.Variables
+	source    model.Source // nil until then
 }
 
 // Replays reports whether the responses are replayed, so that no request may leave the
@@ -57,7 +59,7 @@ func (f trafficFlags) open() (*traffic, error) {
 
 // wire sets the traffic with all providers in the Parameters. hide receives the keys
 // once they are known.
-func (t *traffic) wire(all program.Providers, p *config.Parameters, hide *redact.Masker) {
+func (t *traffic) wire(all program.Providers, keys *credentials.Store, p *config.Parameters, hide *redact.Masker) {
 	*p = all.Parameters(*p)
 	t.Models = all.Models(func(string) (value string, ofProject bool) { return "", false })
 	p.Environment.SecretsFound = func(values ...string) {
@@ -66,6 +68,7 @@ func (t *traffic) wire(all program.Providers, p *config.Parameters, hide *redact
 			t.recorder.Hide(values...)
 		}
 	}
+	keys.OnKey(p.Environment.SecretsFound)
 	providers := p.Conversation.Providers
 	p.Conversation.Providers = func(v config.Variables) model.Source {
 		t.Models, t.Variables = all.Models(v), v
@@ -78,6 +81,7 @@ func (t *traffic) wire(all program.Providers, p *config.Parameters, hide *redact
 			t.recorder = replay.NewRecorder(t.file, hide.Values()...)
 			source = all.Recording(source, t.recorder)
 		}
+		t.Variables, t.source = v, source
 		return source
 	}
 }

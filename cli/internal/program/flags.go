@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -46,7 +47,8 @@ type Flags struct {
 	PolicyPaths  []string
 	skipTrust    bool
 	extensions   []string
-	extensionsOn bool // --extensions was given
+	extensionsOn bool        // --extensions was given
+	trustOnce    trust.State // of the target directory in this run, if nothing is recorded
 }
 
 // Register adds the flags to the root command as persistent flags.
@@ -119,6 +121,19 @@ func (g *Flags) Register(root *cobra.Command) {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	}
 	_ = root.MarkPersistentFlagDirname("cwd")
+}
+
+// TrustOnce sets the trust in the target directory for this run. It applies only if nothing
+// is recorded.
+func (g *Flags) TrustOnce(state trust.State) { g.trustOnce = state }
+
+// once returns the trust in the target directory for this run, by --skip-trust or by an
+// answer of the user.
+func (g *Flags) once() trust.State {
+	if g.skipTrust {
+		return trust.Trusted
+	}
+	return g.trustOnce
 }
 
 // Check rejects flags that exclude each other.

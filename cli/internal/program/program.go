@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/redact"
+	"github.com/fettle-dev/fettle/core/services/credentials"
 )
 
 // Program is one run of fettle.
@@ -23,6 +24,8 @@ type Program struct {
 	// Providers are the models, remote agents and MCP clients. nil: none; then only
 	// commands without a session and sessions that use none of them work.
 	Providers Providers
+	// Keys are the stored keys of model providers. nil: none.
+	Keys *credentials.Store
 
 	Parsed  bool           // the command line was parsed
 	secrets *redact.Masker // of the session; nil: no session was opened
@@ -46,6 +49,15 @@ func (p *Program) Masked(text string) string {
 		hide.Add(p.secretsOf(os.Environ())...)
 	}
 	return hide.Text(text)
+}
+
+// Masks masks further secrets in messages, such as a key that the user has typed.
+func (p *Program) Masks(secrets ...string) {
+	if p.secrets == nil {
+		p.secrets = &redact.Masker{}
+		p.secrets.Add(p.secretsOf(os.Environ())...)
+	}
+	p.secrets.Add(secrets...)
 }
 
 // PrintNotice prints a message that is not a warning.

@@ -2,11 +2,14 @@ package program
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/replay"
+	"github.com/fettle-dev/fettle/core/services/credentials"
 )
 
 // Providers are the model providers, remote agents and MCP clients of the program.
@@ -43,6 +46,40 @@ type ProviderInfo struct {
 	Address string   `json:"address"`           // variable of the server's address
 	Others  []string `json:"others,omitempty"`  // further variables
 	Ready   bool     `json:"ready"`             // no variable is missing; the server has not been asked
+
+	Key KeyOrigin `json:"key,omitzero"` // where the key is; zero: there is none
+}
+
+// KeyOrigin is where the key of a provider is. The zero value is nowhere.
+type KeyOrigin struct {
+	Variable string            `json:"variable,omitempty"` // of the environment or a .env file; it takes precedence
+	Place    credentials.Place `json:"place,omitempty"`    // where fettle setup stored it
+	Path     string            `json:"path,omitempty"`     // of the file
+}
+
+// String returns the origin after "the key is that of", "" for none.
+func (k KeyOrigin) String() string {
+	switch {
+	case k.Variable != "":
+		return "the variable " + k.Variable
+	case k.Place == credentials.InKeychain:
+		return "the keychain of the system"
+	case k.Place == credentials.InFile:
+		return "the file " + k.Path
+	case k.Place == credentials.InProcess:
+		return "this session"
+	}
+	return ""
+}
+
+// In adds the origin to an error about a key, and returns it.
+func (k KeyOrigin) In(err error) error {
+	e := (*model.Error)(nil)
+	if !errors.As(err, &e) || e.Kind != model.Unauthenticated || k.String() == "" {
+		return err
+	}
+	e.Message = strings.TrimSpace(strings.TrimRight(strings.TrimSpace(e.Message), ".") + " (the key is that of " + k.String() + ")")
+	return err
 }
 
 // ModelListing lists the model providers. It is the JSON form of fettle models.
@@ -71,7 +108,8 @@ type Models interface {
 	Resolve(name string) (model.Name, error) // "" and "auto" select a default model
 	Defaults() []string                      // of the providers with a key
 	Aliases() map[string]model.Name          // models with a short name
-	Secrets() []string                       // the keys that are set
+	Secrets() []string                       // the keys that variables have
+	Origin(provider string) KeyOrigin        // where the key of a provider is
 }
 
 // ServerOptions configures the connections to MCP servers.

@@ -70,6 +70,7 @@ func (p *Program) WithSession(ctx context.Context, o SessionOptions, use func(Se
 	}
 	o.Hide.Add(p.secretsOf(os.Environ())...)
 	p.secrets = o.Hide
+	p.Keys.OnKey(o.Hide.Add)
 	log, closeLog, err := p.openLog(o.Flags, o.Hide)
 	if err != nil {
 		return err

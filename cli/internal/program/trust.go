@@ -67,8 +67,8 @@ func TrustOf(ctx context.Context, g *Flags, dirs []string) (trust.State, error) 
 			state = recorded
 		}
 	}
-	if state == trust.Undecided && g.skipTrust {
-		state = trust.Trusted
+	if state == trust.Undecided {
+		state = g.once()
 	}
 	return state, nil
 }
@@ -87,7 +87,7 @@ func recordedTrust(g *Flags) func(context.Context, string) (trusted, undecided b
 }
 
 // trustedOnce reports whether the directory is trusted for this run only: by an
-// environment variable, or by --skip-trust if nothing is recorded.
+// environment variable, or by --skip-trust or an answer of the user if nothing is recorded.
 func trustedOnce(ctx context.Context, g *Flags, dir string) bool {
 	store, names, noHome := OpenTrust(g)
 	for _, variable := range names.TrustVariables {
@@ -95,8 +95,8 @@ func trustedOnce(ctx context.Context, g *Flags, dir string) bool {
 			return state == trust.Trusted
 		}
 	}
-	if !g.skipTrust || noHome != nil {
-		return g.skipTrust
+	if once := g.once().IsTrusted(); !once || noHome != nil {
+		return once
 	}
 	state, _, err := store.Decide(ctx, dir)
 	return err == nil && state == trust.Undecided

@@ -11,11 +11,14 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/replay"
+	"github.com/fettle-dev/fettle/core/services/credentials"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // All implements [program.Providers] with core/standard.
-type All struct{}
+type All struct {
+	Keys func() *credentials.Store // the stored keys; nil: none
+}
 
 // Names returns the prefixes of model names.
 func (All) Names() []string {
@@ -27,16 +30,19 @@ func (All) Names() []string {
 }
 
 // Models returns the models for the variables of a session.
-func (All) Models(v config.Variables) program.Models { return standard.ModelOptionsOf(v) }
+func (a All) Models(v config.Variables) program.Models {
+	return models{standard.ModelOptionsOf(a.with(v)), a, v}
+}
 
 // List returns the providers for the variables of a session.
-func (All) List(v config.Variables) []program.ProviderInfo {
-	source := standard.Models(standard.ModelOptionsOf(v))
+func (a All) List(v config.Variables) []program.ProviderInfo {
+	source := standard.Models(standard.ModelOptionsOf(a.with(v)))
 	var list []program.ProviderInfo
 	for _, p := range standard.Providers() {
 		_, err := source(context.Background(), p.Name+":any") // does no I/O
 		list = append(list, program.ProviderInfo{
 			Name: p.Name, Default: p.Default, Keys: names(p.Keys), Address: p.Address.Name, Others: names(p.Others), Ready: err == nil,
+			Key: a.origin(v, p.Name),
 		})
 	}
 	return list
@@ -51,8 +57,8 @@ func names(variables []standard.Variable) []string {
 }
 
 // ModelNames asks the server of a provider for the names of its models.
-func (All) ModelNames(ctx context.Context, v config.Variables, provider string) ([]string, error) {
-	g, err := standard.Models(standard.ModelOptionsOf(v))(ctx, provider+":any")
+func (a All) ModelNames(ctx context.Context, v config.Variables, provider string) ([]string, error) {
+	g, err := standard.Models(standard.ModelOptionsOf(a.with(v)))(ctx, provider+":any")
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +71,18 @@ func (All) ModelNames(ctx context.Context, v config.Variables, provider string) 
 	return lister.ModelNames(ctx)
 }
 
-// Parameters is [standard.Parameters].
-func (All) Parameters(p config.Parameters) config.Parameters { return standard.Parameters(p) }
+// Parameters is [standard.Parameters] with the stored keys.
+func (a All) Parameters(p config.Parameters) config.Parameters {
+	given := p.Conversation
+	p = standard.Parameters(p)
+	if given.Models == nil && given.Providers == nil {
+		p.Conversation.Providers = a.source
+	}
+	if check := p.Agents.CheckModel; check != nil {
+		p.Agents.CheckModel = func(name string, v config.Variables) error { return check(name, a.with(v)) }
+	}
+	return p
+}
 
 // Recording is [standard.Recording].
 func (All) Recording(source model.Source, r *replay.Recorder) model.Source {

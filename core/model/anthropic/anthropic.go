@@ -50,7 +50,7 @@ func New(o Options) (model.Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	if key == "" && strings.TrimSpace(o.BaseURL) == "" {
 		return nil, fault.New(fault.InvalidConfig, "model.anthropic", "There is no key for Anthropic's models.",
-			"Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that needs no key, or use another model.")
+			"Run fettle setup, or set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that needs no key, or use another model.")
 	}
 	base, password, err := wire.BaseURL(cmp.Or(strings.TrimSpace(o.BaseURL), publicAPI), "Anthropic's", "ANTHROPIC_BASE_URL")
 	if err != nil {

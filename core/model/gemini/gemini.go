@@ -61,7 +61,7 @@ func New(o Options) (model.Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	if key == "" {
 		return nil, fault.New(fault.InvalidConfig, "model.gemini", "There is no key for Gemini's models.",
-			"Set GEMINI_API_KEY to a key of https://aistudio.google.com/apikey, or use another model.")
+			"Run fettle setup, or set GEMINI_API_KEY to a key of https://aistudio.google.com/apikey, or use another model.")
 	}
 	base, password, err := wire.BaseURL(cmp.Or(o.BaseURL, publicAPI), "Gemini's", "GOOGLE_GEMINI_BASE_URL")
 	if err != nil {

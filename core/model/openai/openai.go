@@ -58,7 +58,7 @@ func New(o Options) (model.Generator, error) {
 	public := o.BaseURL == "" || strings.HasPrefix(o.BaseURL, "https://api.openai.com")
 	if key == "" && public {
 		return nil, fault.New(fault.InvalidConfig, "model.openai", "There is no key for OpenAI's models.",
-			"Set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key, or use another model.")
+			"Run fettle setup, or set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key, or use another model.")
 	}
 	o.BaseURL = cmp.Or(o.BaseURL, publicAPI)
 	base, password, err := wire.BaseURL(o.BaseURL, "OpenAI's", "OPENAI_BASE_URL")
