@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -74,7 +75,8 @@ const layoutVariable = "TEST_LAYOUT"
 //	fill FILE…                 replaces the layout's variables and $SERVER in files
 //	unfold DIR                 copies a directory of testdata into $WORK
 //	serve DIR                  serves a directory over HTTP on 127.0.0.1. Its URL is in
-//	                           $SERVER; $WORK/requests lists the requests
+//	                           $SERVER; $WORK/requests lists the requests. Below /keyed the
+//	                           request needs a key that begins with "good"
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
@@ -155,6 +157,7 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
 			env.Setenv("YES", "y\ny\ny\n")
+			env.Setenv("DBUS_SESSION_BUS_ADDRESS", "") // no test stores a key in the keychain of the developer
 			env.Vars = append(env.Vars, brief...)
 			for name, value := range layoutNames(names) {
 				env.Setenv(name, value)
@@ -275,6 +278,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		http.Redirect(w, r, "http://"+strings.TrimPrefix(r.URL.Path, "/away/"), http.StatusFound)
 	})
 	mux.HandleFunc("/hostile/", hostile)
+	mux.HandleFunc("/keyed/", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Authorization"), "Bearer good") {
+			http.StripPrefix("/keyed", http.FileServer(http.Dir(ts.MkAbs(args[0])))).ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": "invalid_api_key"}}`)
+	})
 	requests := ts.MkAbs("requests")
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -46,6 +46,7 @@ var otherVariables = []variable{
 	{"LANG", "the same, if neither is set"},
 	{"COLORFGBG", "whether the terminal is light or dark, if it does not report that"},
 	{"GOGC", "how much garbage the program lets grow, in percent of the memory in use; if it is not set, 400 until the first collection and 50 after it"},
+	{"DBUS_SESSION_BUS_ADDRESS", "the session bus on Linux, for the keychain of the system; empty: no keychain is used"},
 	{"DISPLAY", "with `WAYLAND_DISPLAY`: whether a browser can be opened to sign in"},
 	{"WAYLAND_DISPLAY", "see `DISPLAY`"},
 }
