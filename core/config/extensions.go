@@ -115,6 +115,7 @@ func (c *Config) extensionOptions(target string) extensionstore.Options {
 		Dirs: p.Extensions.Dirs, Workspace: target, Home: p.home(), Trusted: p.Policy.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
 		ContextFiles: []string{p.Environment.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
+		Omitted: contributions.Omitted,
 		Getenv: func(name string) (string, bool) {
 			if p.variables == nil {
 				return "", false

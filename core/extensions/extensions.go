@@ -44,9 +44,31 @@ type Extension struct {
 	Themes     []json.RawMessage `json:"themes,omitempty"`
 	MigratedTo string            `json:"migratedTo,omitempty"` // address of its new source; "" if it has not moved
 
+	// Plugin describes its parts if it is a plugin of Claude Code, which has none of the
+	// directories above; nil: it is none.
+	Plugin *Plugin `json:"plugin,omitempty"`
+
 	// Servers are the MCPServers with settings and environment expanded, as JSON, by
 	// name. They may contain secrets, so they are sensitive values.
 	Servers map[string]Value `json:"-"`
+}
+
+// Plugin contains the parts of a plugin of Claude Code. Paths are absolute.
+type Plugin struct {
+	Commands []string `json:"commands,omitempty"` // Markdown files, and directories of them
+	Agents   []string `json:"agents,omitempty"`   // likewise
+	Skills   []string `json:"skills,omitempty"`   // directories of one or several skills
+	// Hooks are objects of events, from files and from the manifest, merged.
+	Hooks json.RawMessage `json:"-"`
+	// Omitted are the parts of its manifest that fettle does not use.
+	Omitted []Omitted `json:"omitted,omitempty"`
+}
+
+// Omitted is a part of an extension that is not used.
+type Omitted struct {
+	Part   string `json:"part"`           // as lspServers, or the path of a file
+	Reason string `json:"reason"`         // a sentence
+	Line   int    `json:"line,omitempty"` // in the file; 0: unknown
 }
 
 // InstallType is the type of an installation's source.
@@ -66,6 +88,7 @@ type InstallMetadata struct {
 	Source          string      `json:"source"` // address or absolute path
 	Type            InstallType `json:"type"`
 	Ref             string      `json:"ref,omitempty"`
+	Plugin          string      `json:"plugin,omitempty"` // of the marketplace at Source; "": Source is the extension
 	ReleaseTag      string      `json:"releaseTag,omitempty"`
 	AutoUpdate      bool        `json:"autoUpdate,omitempty"`
 	AllowPreRelease bool        `json:"allowPreRelease,omitempty"`

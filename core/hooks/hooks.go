@@ -68,6 +68,7 @@ type Hook struct {
 	Timeout     time.Duration     // 0 or less: DefaultTimeout
 	Env         map[string]string // additional variables of the command's environment
 	Sandbox     bool              // the command is confined, and does not run where it cannot be
+	Claude      bool              // the command reads and prints the JSON of Claude Code
 
 	Source    Source // "": runtime
 	Path      string // of the defining file; "" without a file

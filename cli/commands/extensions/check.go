@@ -27,7 +27,7 @@ import (
 func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	var all []fault.Problem
 	for _, p := range extensioncheck.Hooks(e) {
-		all = append(all, found(p.Path, p.Line, p.Message, "", true))
+		all = append(all, found(p.Path, p.Line, p.Message, "", e.Plugin == nil))
 	}
 	return all, nil
 }
@@ -58,6 +58,23 @@ func checkAgents(ctx context.Context, e extensions.Extension) ([]fault.Problem, 
 	var all []fault.Problem
 	for _, p := range problems {
 		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.IsError()))
+	}
+	return all, nil
+}
+
+// checkPlugin checks the commands, agents and skills of a plugin of Claude Code. A part
+// that is left out is listed with the others, and makes the plugin no error.
+func checkPlugin(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	problems, err := extensioncheck.Plugin(ctx, e)
+	if err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []fault.Problem
+	for _, p := range problems {
+		if p.IsError() {
+			p.Severity = fault.SeverityWarning
+		}
+		all = append(all, p)
 	}
 	return all, nil
 }

@@ -28,7 +28,7 @@ func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(extensionsInstallCommand(p, g), extensionsLinkCommand(p, g), extensionsUpdateCommand(p, g), extensionsUninstallCommand(p, g))
 	cmd.AddCommand(extensionsListCommand(p, g), extensionsEnableCommand(p, g), extensionsDisableCommand(p, g), extensionsConfigCommand(p, g))
-	cmd.AddCommand(extensionsValidateCommand(p, g))
+	cmd.AddCommand(extensionsValidateCommand(p, g), extensionsMarketplaceCommand(p, g))
 	return cmd
 }
 

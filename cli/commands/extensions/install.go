@@ -26,11 +26,14 @@ func extensionsInstallCommand(p *program.Program, g *program.Flags) *cobra.Comma
 	var consent, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "install PATH-OR-URL",
-		Short: "Install an extension from a directory or a git repository",
+		Short: "Install an extension or a plugin from a directory, an archive or a git repository",
 		Long: `Copies an extension from a directory, or fetches it from a Git repository, into
 your extensions directory. The command first shows the abilities of the extension and
 asks for consent, unless --consent is given. Then it asks for the values of the
 extension's settings. If any step fails, nothing is installed.
+
+The source may be a plugin of Claude Code, a marketplace of such plugins (with
+--plugin; fettle extensions marketplace lists them), or an archive (.zip, .tar.gz).
 
 A repository is an address with https://, http://, ssh://, sso://, file:/// or
 git@HOST:, or github:OWNER/REPOSITORY or gitlab:OWNER/REPOSITORY. Its Git hooks do
@@ -54,6 +57,7 @@ not run, its submodules are not fetched, and git asks for no password.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.Ref, "ref", "", "branch, tag or full commit `hash` of the repository (default: its default branch)")
+	f.StringVar(&r.Plugin, "plugin", "", "`name` of a plugin, if the source is a marketplace of Claude Code")
 	f.BoolVar(&r.AutoUpdate, "auto-update", false, "record that automatic updates are allowed; no command uses this yet")
 	f.BoolVar(&r.PreRelease, "pre-release", false, "record that pre-releases are allowed; --ref selects the fetched version")
 	f.BoolVar(&consent, "consent", false, "consent to the abilities of the extension")

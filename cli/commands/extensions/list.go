@@ -115,12 +115,24 @@ func printExtensions(w io.Writer, list []extensionListing) error {
 		for _, part := range brought(l.Brings) {
 			fact(part.name, part.values...)
 		}
+		for _, o := range l.Brings.Omitted {
+			fact("left out", omittedText(o))
+		}
 		for _, s := range l.Settings {
 			fact("setting", s.EnvVar+" "+valueIn(l.Extension, s))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// omittedText describes a part of an extension that is not used.
+func omittedText(o extensions.Omitted) string {
+	at := o.Part
+	if o.Line > 0 {
+		at = fmt.Sprintf("%s:%d", at, o.Line)
+	}
+	return at + ": " + o.Reason
 }
 
 // valueIn returns the value of a setting, *** if it is sensitive.

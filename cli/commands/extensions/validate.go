@@ -68,6 +68,9 @@ func printValidation(w io.Writer, v extensionstore.Validation) error {
 			fmt.Fprintf(&b, "  %-14s %s\n", part.name+":", display.Line(strings.Join(part.values, ", ")))
 		}
 	}
+	for _, o := range v.Brings.Omitted {
+		fmt.Fprintf(&b, "  %-14s %s\n", "left out:", display.Line(omittedText(o)))
+	}
 	for _, s := range v.Brings.Settings {
 		fmt.Fprintf(&b, "  %-14s %s\n", "setting:", display.Line(s.EnvVar+" ("+s.Name+")"))
 	}
@@ -77,7 +80,7 @@ func printValidation(w io.Writer, v extensionstore.Validation) error {
 
 // partChecks returns the checks of the packages that own the parts of an extension.
 func partChecks() []extensionstore.Check {
-	return []extensionstore.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
+	return []extensionstore.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded, checkPlugin}
 }
 
 // found returns a problem: an error if a part cannot be used, otherwise a warning.

@@ -23,3 +23,9 @@ func Rules(ctx context.Context, e extensions.Extension) []fault.Problem {
 // Hooks returns the problems in the hooks of an extension. Paths are absolute, and
 // lines are those of the user's file.
 func Hooks(e extensions.Extension) []fault.Problem { return contributions.CheckHooks(e) }
+
+// Plugin returns the problems in the commands, agents and skills of a plugin of Claude
+// Code, and nil for any other extension. Paths are absolute. The error is that of ctx.
+func Plugin(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	return contributions.PluginProblems(ctx, e)
+}

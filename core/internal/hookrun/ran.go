@@ -15,6 +15,10 @@ import (
 type ran struct {
 	hooks.Ran
 	ok bool // exit code 0, or no error: all of the output applies
+
+	// Of a hook of Claude Code.
+	call      claudeCall
+	plainText bool // the message is what it printed
 }
 
 func (r *ran) warn(format string, args ...any) {
@@ -50,8 +54,12 @@ func (r *ran) understand(e hooks.Event, out Outcome) {
 		r.warn("It printed more than the maximum of %[2]d bytes; %[1]d bytes were dropped.", out.Dropped, MaxOutput)
 	}
 	text := bytes.TrimSpace(out.Stdout)
-	if len(text) == 0 {
+	if len(text) == 0 && !(r.Hook.Claude && r.ok) {
 		text = bytes.TrimSpace(out.Stderr)
+	}
+	if r.Hook.Claude {
+		text = claudeOutput(text, r.call)
+		defer r.settleClaude(e, r.call)
 	}
 	o, invalid, warnings, isJSON := parseOutput(text)
 	r.Warnings = append(r.Warnings, warnings...)
@@ -135,7 +143,7 @@ func (r *ran) plain(text []byte) {
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
 		r.warn("It printed invalid UTF-8, which has no effect.")
 	default:
-		r.Output.SystemMessage = clip(text)
+		r.Output.SystemMessage, r.plainText = clip(text), true
 	}
 }
 

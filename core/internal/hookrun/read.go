@@ -27,6 +27,8 @@ type Origin struct {
 	// Env are additional variables of the commands' environment. Those of a hook itself
 	// take precedence.
 	Env map[string]string
+	// Claude: the definition was written for Claude Code.
+	Claude bool
 }
 
 // ParseTOML reads hooks from TOML: [hooks.EVENT] is a group of hooks, and
@@ -102,6 +104,10 @@ func (r *reader) events(n position.Node) {
 	given, ok := n.Value.(*position.Table)
 	if !ok {
 		r.tell(n.Line, "hooks is %s, and not a table of events; none of them runs.", kind(n))
+		return
+	}
+	if r.Claude {
+		r.claudeGroups(given)
 		return
 	}
 	names := make([]string, 0, len(hooks.Events()))
@@ -199,12 +205,7 @@ func (r *reader) hook(n position.Node) (hooks.Hook, bool) {
 		r.tell(n.Line, "A hook has no command; it is ignored.")
 		return hooks.Hook{}, false
 	}
-	var used map[string]string
-	var err error
-	if h.Command, used, err = shell.PutVariables(command, r.Variables); err != nil {
-		r.tell(t.Find("command").Node.Line, "The command of a hook is not parsed, because %v: %s is not quoted, so bash splits its value at spaces.",
-			err, strings.Join(slices.Sorted(maps.Keys(used)), ", "))
-	}
+	h.Command, h.Env = r.command(t, command)
 	if h.Name, ok = r.text(t, "name"); !ok {
 		h.Name = ""
 	}
@@ -213,13 +214,23 @@ func (r *reader) hook(n position.Node) (hooks.Hook, bool) {
 	if h.Sandbox, ok = r.sandbox(t); !ok {
 		return hooks.Hook{}, r.drop(n)
 	}
-	if h.Env = r.env(t); len(used) > 0 {
-		if h.Env == nil {
-			h.Env = map[string]string{}
-		}
-		maps.Copy(h.Env, used)
-	}
 	return h, true
+}
+
+// command returns the command of a hook with its variables, and its environment.
+func (r *reader) command(t *position.Table, command string) (line string, env map[string]string) {
+	line, used, err := shell.PutVariables(command, r.Variables)
+	if err != nil {
+		r.tell(t.Find("command").Node.Line, "The command of a hook is not parsed, because %v: %s is not quoted, so bash splits its value at spaces.",
+			err, strings.Join(slices.Sorted(maps.Keys(used)), ", "))
+	}
+	if env = r.env(t); len(used) > 0 {
+		if env == nil {
+			env = map[string]string{}
+		}
+		maps.Copy(env, used)
+	}
+	return line, env
 }
 
 // drop reports that a hook is dropped because of one of its keys.

@@ -177,21 +177,21 @@ func (r *Runner) Fire(ctx context.Context, in hooks.Input, s Subject) hooks.Effe
 	ran := make([]ran, len(chosen))
 	if slices.ContainsFunc(chosen, func(h *hooks.Hook) bool { return h.Sequential }) {
 		for i, h := range chosen {
-			ran[i] = r.run(ctx, h, in)
+			ran[i] = r.run(ctx, h, in, s)
 			in = chain(in, &ran[i])
 		}
 		return merge(in.Event, ran)
 	}
 	var running sync.WaitGroup
 	for i, h := range chosen {
-		running.Go(func() { ran[i] = r.run(ctx, h, in) })
+		running.Go(func() { ran[i] = r.run(ctx, h, in, s) })
 	}
 	running.Wait()
 	return merge(in.Event, ran)
 }
 
 // run runs one hook.
-func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input) ran {
+func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input, s Subject) ran {
 	ran := ran{Ran: hooks.Ran{Hook: h}}
 	if ctx.Err() != nil {
 		return ran
@@ -202,7 +202,7 @@ func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input) ran {
 	if h.Run != nil {
 		r.call(ctx, &ran, in)
 	} else {
-		r.exec(ctx, &ran, in)
+		r.exec(ctx, &ran, in, s)
 	}
 	if ctx.Err() != nil {
 		ran.Warnings = nil // it was ended from outside, which is no failure
@@ -251,9 +251,14 @@ func (r *Runner) call(ctx context.Context, ran *ran, in hooks.Input) {
 }
 
 // exec runs a command.
-func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
+func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input, s Subject) {
 	h := ran.Hook
-	stdin, err := encode(in)
+	var value any = in
+	if h.Claude {
+		ran.call = claudeCallOf(in, s)
+		value = claudeInput(h, in, ran.call)
+	}
+	stdin, err := encode(value)
 	if err != nil {
 		ran.warn("Its input could not be encoded: %s", oneLine(err.Error()))
 		return
@@ -285,7 +290,7 @@ func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
 }
 
 // encode returns the input of a hook as JSON, without HTML escapes.
-func encode(in hooks.Input) ([]byte, error) {
+func encode(in any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -80,6 +80,12 @@ func (p bringing) refuse(path string, err error) {
 // paths, and its settings that are not sensitive.
 func VariablesOf(e extensions.Extension, workspace string) map[string]string {
 	all := variables{extensionPath: e.Path, workspacePath: workspace}.paths()
+	if e.Plugin != nil {
+		all[pluginRoot] = e.Path
+		if workspace != "" {
+			all[projectDir] = workspace
+		}
+	}
 	for _, setting := range e.ResolvedSettings {
 		if !setting.Sensitive {
 			all[setting.EnvVar] = setting.Value.Reveal()
@@ -102,7 +108,13 @@ func hooks(e extensions.Extension, v variables) ([]byte, error) {
 	if e.HooksFile == "" {
 		return nil, nil
 	}
-	data, err := lockedfile.Read(e.HooksFile, maxHooks)
+	var data []byte
+	var err error
+	if e.Plugin != nil {
+		data = e.Plugin.Hooks
+	} else {
+		data, err = lockedfile.Read(e.HooksFile, maxHooks)
+	}
 	if err == nil {
 		data, err = v.fill(data)
 	}

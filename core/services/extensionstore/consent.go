@@ -147,6 +147,7 @@ func (p Parts) kinds() []kindOfPart {
 		kind("excluded tool", "excluded tools", lines(p.ExcludedTools[len(first):], func(name string) string { return "excludes the tool " + name }))
 	}
 	kind("setting", "settings", lines(p.Settings, p.settingLine))
+	kind("part that is left out", "parts that are left out", lines(p.Omitted, func(o extensions.Omitted) string { return "left out: " + omittedLine(o) }))
 	if p.Themes > 0 {
 		kind("", "", []string{fmt.Sprintf("themes: %d", p.Themes)})
 	}

@@ -28,6 +28,7 @@ type User interface {
 type InstallRequest struct {
 	Source     string // path of a directory, or address of a git repository
 	Ref        string // branch, tag or full commit hash; "": the default branch
+	Plugin     string // plugin of the marketplace at Source; "": Source is the extension
 	AutoUpdate bool   // stored with the extension
 	PreRelease bool   // stored with the extension
 	// SkipSettings: do not ask for the values of settings.
@@ -58,7 +59,7 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, user User) (exten
 	if err := s.admit(from); err != nil {
 		return extensions.Extension{}, err
 	}
-	m := extensions.InstallMetadata{Source: from.location, Type: from.kind, Ref: r.Ref, AutoUpdate: r.AutoUpdate, AllowPreRelease: r.PreRelease}
+	m := extensions.InstallMetadata{Source: from.location, Type: from.kind, Ref: r.Ref, Plugin: r.Plugin, AutoUpdate: r.AutoUpdate, AllowPreRelease: r.PreRelease}
 	g, err := s.stage(ctx)
 	if err != nil {
 		return extensions.Extension{}, err
@@ -68,7 +69,7 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, user User) (exten
 	if err != nil {
 		return extensions.Extension{}, err
 	}
-	return s.settle(ctx, g, e, m, user, !r.SkipSettings)
+	return s.settle(ctx, g, e, *e.Install, user, !r.SkipSettings)
 }
 
 // Link installs a directory in place: its files are not copied, and changes apply from
@@ -106,28 +107,30 @@ func (s *Store) Link(ctx context.Context, path string, user User) (extensions.Ex
 
 // candidate fetches an extension into the staging directory, and loads it there.
 func (s *Store) candidate(ctx context.Context, g *staging, from source, m extensions.InstallMetadata, environ []string) (extensions.Extension, error) {
-	dir := from.location
-	if from.kind == extensions.InstallGit {
-		dir = g.path(stagedSource)
-		if err := fetch(ctx, from, m.Ref, dir, environ); err != nil {
-			return extensions.Extension{}, err
-		}
-	} else if err := checkDir(dir); err != nil {
+	dir, err := s.obtain(ctx, g, from, m.Ref, environ)
+	if err != nil {
 		return extensions.Extension{}, err
 	}
-	if err := hasManifest(dir, from); err != nil {
+	dir, added, err := s.choosePlugin(ctx, g, dir, from, &m, environ)
+	if err != nil {
+		return extensions.Extension{}, err
+	}
+	if err := hasManifest(dir, from); err != nil && added == nil {
 		return extensions.Extension{}, err
 	}
 	if err := copyTree(ctx, dir, g.path(stagedNew), usualLimits); err != nil {
 		return extensions.Extension{}, asFrom(err, dir, from.location)
+	}
+	if err := complete(g.path(stagedNew), added); err != nil {
+		return extensions.Extension{}, err
 	}
 	for _, own := range installFiles() { // of another installation
 		if err := os.RemoveAll(filepath.Join(g.path(stagedNew), own)); err != nil {
 			return extensions.Extension{}, unwritable(g.path(stagedNew), err)
 		}
 	}
-	if from.kind == extensions.InstallGit {
-		_ = removeAll(dir) // frees space; otherwise the end of the installation removes it
+	for _, name := range []string{stagedSource, stagedPlugin} {
+		_ = removeAll(g.path(name)) // frees space; otherwise the end of the installation removes it
 	}
 	return s.loadAt(ctx, g.path(stagedNew), m, true)
 }

@@ -257,6 +257,9 @@ func (l *loading) read(dir string, install *extensions.InstallMetadata) (extensi
 	case err != nil:
 		return fail(e.Path, "The manifest of the extension is invalid: "+cause(err)+".", "Correct it, or uninstall the extension.")
 	}
+	if filepath.Base(e.Manifest) == filepath.Base(pluginManifest) {
+		return l.plugin(e, c, data)
+	}
 	return l.fill(e, c, data)
 }
 
@@ -293,8 +296,9 @@ func (l *loading) fill(e extensions.Extension, c container, data []byte) (extens
 	e.MCPServers, e.ExcludedTools, e.Settings = m.MCPServers, m.ExcludeTools, m.Settings
 	l.unknown = m.unknown(e.Manifest, v)
 	e.PlanDir, e.Themes, e.MigratedTo = m.PlanDirectory, m.Themes, m.MigratedTo
-	b := bringing{l: l, e: &e, c: c}
-	b.find(m, l.s.o.ContextFiles)
+	if b := (bringing{l: l, e: &e, c: c}); e.Plugin == nil {
+		b.find(m, l.s.o.ContextFiles)
+	}
 	x := expander{paths: v.paths(), env: v.environment(m.Settings, true)}
 	e.Servers = make(map[string]extensions.Value, len(m.servers))
 	for name, server := range filled(m.servers, x) {

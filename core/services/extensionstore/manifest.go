@@ -17,7 +17,9 @@ import (
 )
 
 // manifestNames are the names of a manifest; the first that exists is used.
-func manifestNames() []string { return []string{"fettle-extension.json", "gemini-extension.json"} }
+func manifestNames() []string {
+	return []string{"fettle-extension.json", "gemini-extension.json", pluginManifest}
+}
 
 // manifest is the manifest of an extension.
 type manifest struct {

@@ -38,6 +38,7 @@ type Parts struct {
 	Settings      []extensions.Setting `json:"settings,omitempty"`
 	Themes        int                  `json:"themes,omitempty"`
 	PlanDirectory string               `json:"planDirectory,omitempty"` // from the manifest
+	Omitted       []extensions.Omitted `json:"omitted,omitempty"`       // parts that are not used, with reasons
 
 	environment map[string]bool // variables that may come from the process environment
 }
@@ -122,6 +123,9 @@ func (s *Store) PartsOf(ctx context.Context, e extensions.Extension) (Parts, err
 		for _, file := range filesBelow(ctx, e.PoliciesDir, ".toml", false) {
 			p.Policies = append(p.Policies, policiesDir+"/"+file)
 		}
+	}
+	if e.Plugin != nil {
+		s.pluginParts(ctx, e, &p)
 	}
 	if err := ctx.Err(); err != nil {
 		return Parts{}, cancelled(err)

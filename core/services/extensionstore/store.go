@@ -52,6 +52,10 @@ type Options struct {
 	// installation. nil: none.
 	Rules func(ctx context.Context, e extensions.Extension) []fault.Problem
 
+	// Omitted returns the parts of an extension that sessions do not load, with absolute
+	// paths. nil: none.
+	Omitted func(ctx context.Context, e extensions.Extension) []extensions.Omitted
+
 	// literal refuses names of context files that depend on variables other than the
 	// extension's path, because no session may use their targets.
 	literal bool

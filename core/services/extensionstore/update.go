@@ -110,7 +110,7 @@ func (s *Store) newer(ctx context.Context, g *staging, e extensions.Extension, e
 			if err == nil || ctx.Err() != nil {
 				return found, err
 			}
-			for _, name := range []string{stagedSource, stagedNew} {
+			for _, name := range []string{stagedSource, stagedPlugin, stagedNew} {
 				if err := removeAll(g.path(name)); err != nil {
 					return extensions.Extension{}, unwritable(g.path(name), err)
 				}

@@ -99,6 +99,9 @@ type found struct {
 	rules    []policy.Rule // for the commands that the agents may run
 }
 
+// isNotice reports whether a problem is a remark for the author of a definition.
+func isNotice(p fault.Problem) bool { return p.Severity == fault.SeverityNotice }
+
 func sameName(name string) func(subagent.Definition) bool {
 	return func(d subagent.Definition) bool { return d.Name == name }
 }
@@ -132,6 +135,7 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
 		return fault.WasCancelled("config.Initialize", err)
 	}
+	a.problems = slices.DeleteFunc(a.problems, isNotice)
 	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !s.makes(a, d, from.Local) })) // often empty
 	for _, problem := range a.problems {
 		if !slices.Contains(before.problems, problem) {

@@ -9,7 +9,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -110,10 +109,15 @@ func CheckHooks(e extensions.Extension) []fault.Problem {
 	if data == nil {
 		return nil
 	}
-	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // as written, without expanded variables
+	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil && e.Plugin == nil { // as written, without expanded variables
 		data = raw
 	}
-	_, problems := hookrun.ParseJSON(data, hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	_, problems := hookrun.ParseJSON(data, originOf(e))
+	for i := range problems {
+		if e.Plugin != nil { // lines are those of the merged hooks
+			problems[i].Line = 0
+		}
+	}
 	return problems
 }
 
@@ -124,9 +128,12 @@ func HooksOf(e extensions.Extension) []extensionstore.HookPart {
 	if err != nil || data == nil {
 		return nil // an unreadable file has no hooks
 	}
-	found, _ := hookrun.ParseJSON(data, hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	found, _ := hookrun.ParseJSON(data, originOf(e))
 	var all []extensionstore.HookPart
 	for _, h := range found {
+		if h.Command == "" { // it only asks
+			continue
+		}
 		part := extensionstore.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command, Sandbox: h.Sandbox}
 		for name, value := range h.Env {
 			part.Env, part.Values = append(part.Env, name), append(part.Values, name+"="+value)

@@ -80,7 +80,7 @@ func (x *Extensions) bring(found []extensions.Extension) (*Set, []fault.Problem)
 // extension adds the contributions of one extension.
 func (b *bringing) extension(e extensions.Extension) {
 	dir := func(path string) Dir {
-		return Dir{Path: path, Extension: e.Name, ID: e.ID, Variables: extensionstore.VariablesOf(e, b.o.Target), Env: e.Env()}
+		return Dir{Path: path, Extension: e.Name, ID: e.ID, Variables: extensionstore.VariablesOf(e, b.o.Target), Env: pluginEnv(e), Claude: e.Plugin != nil}
 	}
 	add := func(to *[]Dir, path string) {
 		if path != "" {
@@ -94,6 +94,9 @@ func (b *bringing) extension(e extensions.Extension) {
 		b.all.Agents = append(b.all.Agents, subagent.Dir{
 			Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name, Expand: Expand(extensionstore.VariablesOf(e, b.o.Target)),
 		})
+	}
+	if e.Plugin != nil {
+		b.plugin(e, dir(e.Path))
 	}
 	for _, path := range e.ContextFiles {
 		b.all.Context = append(b.all.Context, File{Dir: dir(path)})

@@ -160,7 +160,7 @@ func (l *loader) load(extensions []contributions.File) {
 		from := l.origin(hooks.SourceExtension, f.Path)
 		from.Extension, from.Variables = f.Extension, maps.Clone(l.variables)
 		maps.Copy(from.Variables, f.Variables)
-		from.Env = environmentOf(f.Env)
+		from.Env, from.Claude = environmentOf(f.Env), f.Claude
 		l.add(hookrun.ParseJSON(f.Data, from))
 	}
 }

@@ -53,6 +53,7 @@ func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.S
 	set, more, err := commands.Assemble(ctx, append(loaders, commandfile.New(commandfile.Options{
 		Dirs: dirs, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
 	}))...)
+	more = slices.DeleteFunc(more, func(p fault.Problem) bool { return p.Severity == fault.SeverityNotice }) // remarks for authors
 	return set, append(problems, more...), err
 }
 
