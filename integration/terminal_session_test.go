@@ -72,7 +72,7 @@ func TestTerminalSession(t *testing.T) {
 	require.Equal(t, "0", p.exitCode())
 
 	d.write("../on.json", `{"turns": [{"text": "Once more, then."}]}`)
-	again := d.run("fettle", "--model", "script:../on.json", "--resume")
+	again := d.run("fettle", "--model", "script:../on.json", "--resume=latest")
 	again.shows("a third line of yours")
 	again.golden("resumed")
 	again.types("And now?")
@@ -116,7 +116,7 @@ func TestTerminalDisturbed(t *testing.T) {
 	p.close()
 
 	d.write("../on.json", `{"turns": [{"text": "Where were we?"}]}`)
-	again := d.run("fettle", "--model", "script:../on.json", "--resume")
+	again := d.run("fettle", "--model", "script:../on.json", "--resume=latest")
 	again.shows("I wait again.")
 	again.golden("after-the-end")
 	again.types("Go on.")
