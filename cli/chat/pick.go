@@ -26,7 +26,7 @@ func (l listLoader) Load(ctx context.Context) ([]*commands.Command, []fault.Prob
 			c.Action = l.listing(c.Action, open)
 		}
 	}
-	return append(all, l.resumeCommand(), l.rewindCommand(), l.themeCommand()), problems, err
+	return append(all, l.resumeCommand(), l.rewindCommand(), l.settingsCommand(), l.themeCommand()), problems, err
 }
 
 // action is the action of a command.

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
@@ -163,4 +164,51 @@ func TestChatTheme(t *testing.T) {
 		require.Equal(t, "current", itemNamed(t, picked(t, ctx, c, "/theme"), theme.OnLight).State)
 		require.Contains(t, textsOf(submit(ctx, c, "/theme pink"), interactive.EventMessage), "Use one of default")
 	})
+}
+
+// /settings lists each setting with its value, layer and description; choosing one
+// inverts a boolean, lists the values of an enumeration, or asks (UI-04). Values go to
+// the user's settings, secrets are masked.
+func TestChatSettings(t *testing.T) {
+	home := func(home string) {
+		require.NoError(t, os.Mkdir(filepath.Join(home, ".fettle"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "settings.json"), []byte(`{"web": {"search": {"headers": {"Authorization": "Bearer sk-12345678901234567890"}}}, "ui": {"animations": false}}`), 0o600))
+	}
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
+		p := picked(t, ctx, c, "/settings")
+		for _, item := range p.Items {
+			require.NotContains(t, item.Name+item.State+item.Description+item.Detail, "sk-1234")
+			require.NotRegexp(t, `^(\(.*\) )?$`, item.Description, "a setting without description: %s", item.Name)
+		}
+		animations := itemNamed(t, p, "ui.animations")
+		require.Equal(t, "false", animations.State)
+		require.Contains(t, animations.Description, "(user) Whether fettle shows animations")
+		require.Contains(t, animations.Detail, "settings.json:1")
+
+		p = picked(t, ctx, c, animations.Submit) // inverted, and the list again
+		animations = itemNamed(t, p, "ui.animations")
+		require.Equal(t, "true", animations.State)
+		require.True(t, animations.Selected)
+		require.Contains(t, textsOf(submit(ctx, c, "/settings ui.animations false"), interactive.EventMessage), "ui.animations is false in your settings.")
+
+		p = picked(t, ctx, c, itemNamed(t, p, "tools.staleEdits").Submit)
+		require.Equal(t, "current", itemNamed(t, p, "refuse").State)
+		require.Contains(t, textsOf(submit(ctx, c, p.Items[1].Submit), interactive.EventMessage), "next session")
+		require.Contains(t, textsOf(submit(ctx, c, "/settings context.fileFiltering.maxFileCount 7"), interactive.EventMessage), "is 7 in your settings.\n")
+
+		answers := make(chan string, 2)
+		answers <- "many"
+		answers <- "9"
+		approver := bus.Subscribe(ctx, c.Bus(), func(_ context.Context, q bus.AskUserRequest) {
+			if strings.Contains(q.Questions[0].Question, "a whole number") {
+				_ = c.Bus().Publish(bus.AskUserResponse{CorrelationID: q.CorrelationID, Answers: map[string]string{"0": <-answers}})
+			}
+		})
+		defer approver.Unsubscribe()
+		require.Contains(t, textsOf(submit(ctx, c, "/settings tools.shell.timeout"), interactive.EventMessage), "tools.shell.timeout is 9 in")
+		require.Empty(t, answers, "an invalid answer is asked for again")
+		require.Contains(t, textsOf(submit(ctx, c, "/settings tools.shell.timeout --unset"), interactive.EventMessage), "is removed")
+		require.Contains(t, textsOf(submit(ctx, c, "/settings tools.shel.timeout 3"), interactive.EventMessage), "tools.shell.timeout")
+		require.NoDirExists(t, filepath.Join(project, ".fettle"))
+	}, home)
 }
