@@ -86,10 +86,17 @@ func editorCommand(getenv func(string) string, look func(string) (string, error)
 	return nil, errors.New("no editor: set VISUAL or EDITOR")
 }
 
-// runEditor runs an editor on the terminal and restores the terminal. Once ctx ends
-// the editor is terminated.
+// runEditor runs an editor on the terminal, as [Terminal.Foreground] does.
 func (t *Terminal) runEditor(ctx context.Context, command []string) error {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the user's own editor
+	return t.Foreground(ctx, "", command)
+}
+
+// Foreground runs a program of the user on the terminal, in a directory, "" for the
+// current one, and restores the state of the terminal. Once ctx ends the program is
+// terminated. The error is that of [exec.Cmd.Run].
+func (t *Terminal) Foreground(ctx context.Context, dir string, command []string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the user's own program
+	cmd.Dir = dir
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err == nil || errors.Is(err, os.ErrProcessDone) {
 			return err

@@ -56,6 +56,8 @@ func (l *lines) event(e interactive.Event) {
 		if e.Pick != nil {
 			l.list(*e.Pick)
 		}
+	case interactive.EventTerminal:
+		e.Terminal()
 	case interactive.EventInput:
 		l.paragraph("[the prompt was]\n" + e.Text)
 	case interactive.EventCopy:

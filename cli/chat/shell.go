@@ -27,6 +27,10 @@ func (w *work) shell(ctx context.Context, line string) {
 		w.message(interactive.LevelInfo, "A line that begins with ! runs a shell command, such as !git status.")
 		return
 	}
+	if command, needs := terminalLine(line); needs && command != "" && (command != line || w.hasTerminal()) {
+		w.fail(ctx, w.inTerminal(ctx, command))
+		return
+	}
 	w.send(interactive.Event{Kind: interactive.EventWorking, Text: "Running " + display.Line(line)})
 	result, err := w.config.RunCommand(ctx, line, nil)
 	w.send(interactive.Event{Kind: interactive.EventWorking})

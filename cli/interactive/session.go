@@ -52,9 +52,12 @@ const (
 	EventDialog  EventKind = "dialog"  // Title, Text: a page to read and close, in Markdown
 	EventPick    EventKind = "pick"    // Pick: a list to choose from
 	EventTheme   EventKind = "theme"   // Text: the name of the theme to use from now on
-	EventInput   EventKind = "input"   // Text: for the input, if that is empty
-	EventCopy    EventKind = "copy"    // Text: to copy to the clipboard
-	EventQuit    EventKind = "quit"    // Text: the final message; the session ends
+	// EventTerminal has Text, a command, and Terminal: the front end releases the
+	// terminal, calls Terminal, and takes the terminal again.
+	EventTerminal EventKind = "terminal"
+	EventInput    EventKind = "input" // Text: for the input, if that is empty
+	EventCopy     EventKind = "copy"  // Text: to copy to the clipboard
+	EventQuit     EventKind = "quit"  // Text: the final message; the session ends
 )
 
 // Level is the severity of a message.
@@ -69,13 +72,14 @@ const (
 
 // Event is something to display.
 type Event struct {
-	Kind    EventKind
-	Level   Level
-	Title   string
-	Text    string
-	Agent   *agent.Event
-	History []Item
-	Pick    *Pick
+	Kind     EventKind
+	Level    Level
+	Title    string
+	Text     string
+	Agent    *agent.Event
+	History  []Item
+	Pick     *Pick
+	Terminal func()
 }
 
 // Item is an entry of an earlier conversation.

@@ -60,6 +60,8 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		}
 	case interactive.EventTheme:
 		m.useTheme(e.Text)
+	case interactive.EventTerminal:
+		return tea.Exec(external{e.Terminal}, func(error) tea.Msg { return terminalEndedMsg{} })
 	case interactive.EventInput:
 		if m.input.text == "" {
 			m.input.set(e.Text)

@@ -20,6 +20,9 @@ func (external) SetStdin(io.Reader)  {}
 func (external) SetStdout(io.Writer) {}
 func (external) SetStderr(io.Writer) {}
 
+// terminalEndedMsg reports that a program has returned the terminal.
+type terminalEndedMsg struct{}
+
 // inEditor returns the command that releases the terminal to an editor.
 func inEditor(edit func() editedMsg) tea.Cmd {
 	var edited editedMsg
