@@ -20,10 +20,14 @@ func (l listLoader) Load(ctx context.Context) ([]*commands.Command, []fault.Prob
 	all, problems, err := l.Loader.Load(ctx)
 	opens := map[string]func(context.Context) (interactive.Pick, error){
 		"model": l.pickModel,
+		"mcp":   l.pickServer,
 	}
 	for _, c := range all {
 		if open := opens[c.Name]; open != nil {
 			c.Action = l.listing(c.Action, open)
+		}
+		if c.Name == "mcp" {
+			c.SubCommands = append(c.SubCommands, l.serverCommand())
 		}
 	}
 	return append(all, l.resumeCommand(), l.rewindCommand(), l.settingsCommand(), l.themeCommand()), problems, err

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/commands/builtin"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
@@ -211,4 +212,28 @@ func TestChatSettings(t *testing.T) {
 		require.Contains(t, textsOf(submit(ctx, c, "/settings tools.shel.timeout 3"), interactive.EventMessage), "tools.shell.timeout")
 		require.NoDirExists(t, filepath.Join(project, ".fettle"))
 	}, home)
+}
+
+// The lists of /mcp (UI-04): the servers, then the commands for one and its tools.
+func TestServerLists(t *testing.T) {
+	servers := []builtin.Server{
+		{Name: "store", State: "connected", Description: "Sells things.", Tools: []builtin.Tool{{Name: "buy", Description: "Buys. Then waits."}}, Confinement: "confined", Resources: 2},
+		{Name: "far", State: "disconnected", Problem: "connection refused"},
+		{Name: "off", State: "disabled", Confinement: "unconfined"},
+		{Name: "never", State: "blocked"},
+	}
+	p := serverList(servers)
+	require.Equal(t, interactive.PickItem{Name: "store", State: "connected", Description: "1 tool, 2 resources, confined", Submit: "/mcp show store", Detail: "1 tool, 2 resources, confined\nSells things."}, p.Items[0])
+	require.Equal(t, "connection refused", p.Items[1].Description)
+	for i, want := range []string{"/mcp enable store,/mcp disable store,", "/mcp enable far,/mcp disable far,/mcp auth far", "/mcp enable off", ""} {
+		var commands []string
+		for _, item := range serverActions(servers[i]).Items {
+			commands = append(commands, item.Submit)
+		}
+		require.Equal(t, want, strings.Join(commands, ","), servers[i].Name)
+	}
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
+		require.Contains(t, picked(t, ctx, c, "/mcp").Empty, "fettle mcp add")
+		require.Contains(t, textsOf(submit(ctx, c, "/mcp show x"), interactive.EventMessage), "no MCP server")
+	})
 }
