@@ -34,6 +34,7 @@ type chat struct {
 	config  *config.Config
 	notices notices // notices that occur while nothing runs
 	inputs  inputs
+	images  images
 	sandbox string         // confines every command; "": none
 	now     *work          // the running input; owned by its goroutine
 	lists   bool           // the front end shows lists to choose from

@@ -54,8 +54,11 @@ func (s *spoken) Status() interactive.Status {
 	return interactive.Status{Product: "fettle", Version: "1.2.3", Model: "script", Mode: "default", Dir: "~/w", Branch: "main"}
 }
 func (s *spoken) CycleMode() (string, error) { return "", nil }
-func (s *spoken) Inputs() []string           { return nil }
-func (s *spoken) Bus() *bus.MessageBus       { return s.bus }
+func (s *spoken) Attach(context.Context, string, []byte) (string, error) {
+	return "", nil
+}
+func (s *spoken) Inputs() []string     { return nil }
+func (s *spoken) Bus() *bus.MessageBus { return s.bus }
 
 // shownTo is an output that a test waits for.
 type shownTo struct {

@@ -6,12 +6,15 @@ import (
 	"iter"
 	"log/slog"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/internal/clipboard"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/cli/internal/pathlist"
 	"github.com/fettle-dev/fettle/cli/internal/program"
@@ -128,6 +131,7 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.Flags.First,
 		Theme: themes(set.UI.Theme, look.Light), Light: look.Light, Background: background, Themes: themes, NoAnimation: !set.UI.Animations, Notify: tui.Notification(set.UI.Notifications),
 		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, SavedIn: program.ApprovalsFile(c.config), OnDefect: c.onDefect,
+		ReadImage: clipboard.Reader{OS: runtime.GOOS, Look: exec.LookPath}.Image,
 	})
 }
 

@@ -154,7 +154,7 @@ func (w *work) run(ctx context.Context, text string, parts []model.Part) {
 		return
 	}
 	w.mu.Lock()
-	parts = slices.Concat(parts, w.pending) // the prompt is first, as its title in lists of sessions
+	parts = slices.Concat(parts, w.images.parts(text), w.pending) // the prompt is first, as its title in lists of sessions
 	w.pending = nil
 	w.prompts++
 	client := w.client

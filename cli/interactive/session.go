@@ -26,6 +26,10 @@ type Session interface {
 	// Complete returns candidates for the cursor position, a byte offset in text:
 	// command names, arguments, and paths after "@", by scattered letters too.
 	Complete(ctx context.Context, text string, cursor int) Completions
+	// Attach returns the text that stands for an image in an input: that of data, or if
+	// data is nil that of the file at path, which may be a file URL. The error gives the
+	// reason why it is no such image.
+	Attach(ctx context.Context, path string, data []byte) (text string, err error)
 	Status() Status
 	// CycleMode switches to the next approval mode of default, autoEdit, auto and plan. It
 	// leaves yolo for default; yolo can only be selected by name. The error gives the

@@ -34,6 +34,7 @@ const (
 	SearchInputs Action = "search"
 	Complete     Action = "complete"
 	OpenEditor   Action = "editor"
+	PasteImage   Action = "paste-image"
 	Help         Action = "help"
 	CancelWork   Action = "cancel-work"
 	Interrupt    Action = "interrupt"
@@ -110,6 +111,7 @@ func Table() []Key {
 		{Input, SearchInputs, []string{"ctrl+r"}, nil, "searches older input"},
 		{Input, Complete, []string{"tab"}, nil, "completes, or opens the list of completions"},
 		{Input, OpenEditor, []string{"ctrl+g", "ctrl+x ctrl+e"}, nil, "opens the input in `$VISUAL` or `$EDITOR`"},
+		{Input, PasteImage, []string{"ctrl+v"}, nil, "inserts the image of the clipboard"},
 		{Input, Help, []string{"?"}, nil, "shows the keys, with an empty input. After a space it is a character"},
 		{Input, CancelWork, []string{"esc"}, nil, "cancels the work; twice at an empty input, goes back to an earlier prompt"},
 		{Input, Interrupt, []string{"ctrl+c"}, nil, "cancels the work; otherwise clears the input; with an empty input, twice quits"},

@@ -86,6 +86,14 @@ func (s *fakeSession) Status() interactive.Status {
 	return s.status
 }
 
+// Attach knows the images below /pictures.
+func (s *fakeSession) Attach(_ context.Context, path string, data []byte) (string, error) {
+	if name, is := strings.CutPrefix(path, "/pictures/"); is || data != nil {
+		return "[Image 1: " + name + string(data) + "]", nil
+	}
+	return "", errors.New("no such image")
+}
+
 func (s *fakeSession) CycleMode() (string, error) {
 	if s.cycle != nil {
 		return "", s.cycle

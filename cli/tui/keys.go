@@ -155,6 +155,8 @@ func (m *screen) inputAction(action keymap.Action) (cmd tea.Cmd, done bool) {
 		m.upDown(1)
 	case keymap.OpenEditor:
 		return m.editInput(), true
+	case keymap.PasteImage:
+		m.pasteImage()
 	case keymap.Help:
 		if m.input.text != "" {
 			return nil, false

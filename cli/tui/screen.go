@@ -208,6 +208,8 @@ func (m *screen) update(msg any) tea.Cmd {
 		if m.turn != nil && msg.turn == m.turn.id {
 			m.endTurn()
 		}
+	case imageMsg:
+		m.insertImage(msg)
 	case inputEditedMsg:
 		m.inputEdited(msg)
 	case completionMsg:
@@ -235,6 +237,10 @@ func (m *screen) paste(text string) {
 	if m.picker != nil && m.pager == nil {
 		m.picker.paste(text)
 		m.preview()
+		return
+	}
+	if paths := imagePaths(text); len(paths) > 0 {
+		m.attachFiles(text, paths)
 		return
 	}
 	m.input.paste(text)

@@ -46,6 +46,8 @@ type Options struct {
 	Edit func(ctx context.Context, name, content string) (string, error)
 	// SavedIn is the file of saved approvals, as displayed; "": unknown.
 	SavedIn string
+	// ReadImage returns the image of the clipboard. nil: it cannot be read.
+	ReadImage func(ctx context.Context) ([]byte, error)
 	// NoAnimation disables spinners and elapsed times, so that an idle screen does
 	// not change.
 	NoAnimation bool
