@@ -51,7 +51,9 @@ func describe(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	}
 	for _, path := range c.Paths {
 		if c.EditDetails == nil || path != c.FilePath {
-			lines = append(lines, display.Break("changes "+display.Line(path), v.Columns)...)
+			for _, line := range display.Break("changes "+display.Line(path), v.Columns) {
+				lines = append(lines, v.Theme.Dim.Render(line))
+			}
 		}
 	}
 	return lines

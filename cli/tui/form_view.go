@@ -100,8 +100,12 @@ func (f *form) body(v blocks.Style, q *field, armed bool) (lines []string, selec
 		}
 		lines = append(lines, f.option(v, q, i, o.Label, armed)...)
 		if o.Description != "" {
-			for _, line := range blocks.Folded(o.Description, max(min(v.Columns, maxProse)-6, 1)) {
-				lines = append(lines, "      "+v.Theme.Dim.Render(line))
+			indent := strings.Repeat(" ", choiceIndent)
+			if q.MultiSelect {
+				indent += "    "
+			}
+			for _, line := range blocks.Folded(o.Description, max(min(v.Columns, maxProse)-len(indent), 1)) {
+				lines = append(lines, indent+v.Theme.Dim.Render(line))
 			}
 		}
 	}
@@ -121,10 +125,6 @@ func (f *field) options() []bus.UserOption {
 }
 
 func (f *form) option(v blocks.Style, q *field, i int, label string, armed bool) []string {
-	mark := "  "
-	if i == q.at && armed {
-		mark = "> "
-	}
 	checkbox := ""
 	if q.MultiSelect && i < len(q.Options) {
 		checkbox = "[ ] "
@@ -132,16 +132,25 @@ func (f *form) option(v blocks.Style, q *field, i int, label string, armed bool)
 			checkbox = "[x] "
 		}
 	}
-	lines := blocks.Folded(fmt.Sprintf("%s%-3s%s%s", mark, number(i), checkbox, display.Line(label)), v.Columns)
+	lines := blocks.Folded(checkbox+display.Line(label), max(v.Columns-choiceIndent, 1))
 	for n, line := range lines {
+		mark, key := "  ", "   "
+		if n == 0 {
+			key = fmt.Sprintf("%-3s", number(i))
+		}
 		switch {
 		case !armed:
-			lines[n] = v.Theme.Dim.Render(line)
+			lines[n] = v.Theme.Dim.Render(mark + key + line)
+			continue
 		case i == q.at && n == 0:
-			lines[n] = v.Theme.Accent.Render(">") + " " + v.Theme.Selected.Render(line[len(mark):])
+			mark = v.Theme.Accent.Render(">") + " "
+			fallthrough
 		case i == q.at:
-			lines[n] = v.Theme.Selected.Render(line)
+			line = v.Theme.Selected.Render(line)
+		default:
+			key = v.Theme.Dim.Render(key)
 		}
+		lines[n] = mark + key + line
 	}
 	return lines
 }

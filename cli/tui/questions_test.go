@@ -207,6 +207,32 @@ func TestQuestionsThatEnd(t *testing.T) {
 	require.Empty(t, r.m.questions)
 }
 
+// UI-02: the body scrolls by keys and by the wheel while a choice is selected, also
+// while a denial is explained; the selection stays.
+func TestBodyScrolls(t *testing.T) {
+	r := newRig(t, newFake())
+	answers := asks(r, editQuestion())
+	r.press("down", "down")
+	for _, tt := range []struct {
+		keys string
+		top  int
+	}{
+		{"shift+down shift+down shift+up", 1}, {"pgdown", 11}, {"pgup", 1}, {"space", 11}, {"home", 0}, {"end", 23}, {"home", 0},
+	} {
+		r.press(strings.Fields(tt.keys)...)
+		require.Equal(t, tt.top, r.m.question().dialog.(*confirmation).offset, tt.keys)
+		require.Contains(t, r.text(), "> 2  [a]lways")
+	}
+	r.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	require.Equal(t, 3, r.m.question().dialog.(*confirmation).offset)
+	r.press("n", "pgdown", "shift+up")
+	require.Greater(t, r.m.question().dialog.(*confirmation).offset, 3)
+	r.press("x", "esc")
+	require.Contains(t, r.text(), "> 4  [n]o")
+	r.press("enter", "enter")
+	require.Equal(t, "x", receive(t, answers).Payload.Feedback)
+}
+
 // A late answer is reported.
 func TestLateAnswer(t *testing.T) {
 	r := newRig(t, newFake())

@@ -11,6 +11,10 @@
 // its cursor by code points, which splits combined characters and emoji; holds a long
 // paste as rows, which makes each key slow; and has neither placeholders that count as
 // one character, nor undo, nor byte offsets for completion.
+//
+// The scrolling window of dialogs and pages is its own, too. The viewport of bubbles
+// measures every line whenever its content is set, pads the visible ones again for each
+// frame, and keeps its place by line number, which a resized window changes.
 package tui
 
 import (
