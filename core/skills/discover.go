@@ -2,13 +2,16 @@ package skills
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -105,6 +108,9 @@ func (l *loading) entries(ctx context.Context, f Dir, real string, entries []fs.
 		entries = entries[:maxEntries]
 	}
 	l.file(f, filepath.Join(real, fileName), within)
+	if f.Scope == ScopeUser {
+		l.linked(f, real)
+	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -116,6 +122,34 @@ func (l *loading) entries(ctx context.Context, f Dir, real string, entries []fs.
 		l.file(f, filepath.Join(real, name, fileName), within)
 	}
 	return nil
+}
+
+// linksFile lists the linked skills of the user: names and absolute directories.
+const linksFile = ".fettle-links.json"
+
+// linked reads the linked skills of a directory of the user.
+func (l *loading) linked(f Dir, real string) {
+	path := filepath.Join(real, linksFile)
+	data, err := lockedfile.Head(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	links := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(data, &links)
+	}
+	if err != nil {
+		l.fail(path, "The linked skills cannot be read: "+cause(err)+".", "Remove the file, and link the skills again.")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		within, err := filepath.EvalSymlinks(links[name])
+		if err != nil || !filepath.IsAbs(links[name]) {
+			l.fail(path, fmt.Sprintf("The linked skill %q is not in %s any more.", name, links[name]), "Run fettle skills uninstall "+name+".")
+			continue
+		}
+		l.file(f, filepath.Join(within, fileName), within)
+	}
 }
 
 // file reads the skill at path, if there is one.

@@ -42,12 +42,13 @@ func skillListingOf(s skills.Skill) skillListing {
 func SkillsCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skills",
-		Short: "List, show, enable and disable the skills that a model may activate",
+		Short: "List, show, install, enable and disable the skills that a model may activate",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(skillsListCommand(p, g), skillsShowCommand(p, g), skillsEnableCommand(p, g), skillsDisableCommand(p, g))
+	cmd.AddCommand(skillsListCommand(p, g), skillsShowCommand(p, g), skillsEnableCommand(p, g), skillsDisableCommand(p, g),
+		skillsInstallCommand(p, g), skillsLinkCommand(p, g), skillsUninstallCommand(p, g))
 	return cmd
 }
 

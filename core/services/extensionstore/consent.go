@@ -32,6 +32,8 @@ type Consent struct {
 	// whole is the complete description for comparison, including parts that are not
 	// shown. It may contain secrets.
 	whole []string
+	// skills: it is about skills, and Name is their number.
+	skills bool
 }
 
 // Bounds of the display, so that no part is hidden by the number of others.
@@ -48,7 +50,11 @@ func (c Consent) Text() string {
 	if c.Update {
 		did = "Updating"
 	}
-	fmt.Fprintf(&b, "%s the extension %s %s from %s.\n", did, c.Name, c.Version, c.Source)
+	if c.skills {
+		fmt.Fprintf(&b, "Installing %s from %s.\n", c.Name, c.Source)
+	} else {
+		fmt.Fprintf(&b, "%s the extension %s %s from %s.\n", did, c.Name, c.Version, c.Source)
+	}
 	if len(c.Lines) == 0 {
 		b.WriteString("It has no parts yet.\n")
 	} else {

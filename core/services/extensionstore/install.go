@@ -320,7 +320,7 @@ func agree(ctx context.Context, user User, c Consent) error {
 	case err != nil:
 		return err
 	case !agreed:
-		return fault.New(fault.DeniedByUser, "extensions.install", fmt.Sprintf("The extension %s is unchanged: you did not agree.", c.Name), "")
+		return fault.New(fault.DeniedByUser, "extensions.install", notAgreed(c), "")
 	}
 	return nil
 }
@@ -340,4 +340,11 @@ func askSettings(ctx context.Context, user User, wanted []extensions.Setting) (m
 		}
 	}
 	return given, nil
+}
+
+func notAgreed(c Consent) string {
+	if c.skills {
+		return "No skill was installed: you did not agree."
+	}
+	return fmt.Sprintf("The extension %s is unchanged: you did not agree.", c.Name)
 }
