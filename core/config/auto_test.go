@@ -1,10 +1,13 @@
 package config
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
 )
@@ -63,4 +66,37 @@ func TestConfinable(t *testing.T) {
 		require.Equal(t, tt.want, call.Confinable)
 		require.Empty(t, call.Confined)
 	}
+}
+
+// BE-03: the kernel is asked for its support of a sandbox by the first command, not by the start of
+// a session.
+func TestSandboxIsFoundLate(t *testing.T) {
+	asked := 0
+	p := place(t)
+	p.Settings = nil
+	p.Tools.Shell.auto = sync.OnceValue(func() process.Confinement {
+		asked++
+		return process.Confinement{}
+	})
+	c, err := New(p)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	require.NoError(t, c.Initialize(t.Context()))
+	for _, tool := range []string{"read_file", "write_file"} {
+		c.confine(&policy.Call{Tool: tool})
+		require.Zero(t, asked, tool)
+	}
+	_, err = c.session.processes.Run(t.Context(), process.Command{Line: "true", Dir: p.TargetDir})
+	require.NoError(t, err)
+	require.Equal(t, 1, asked)
+}
+
+// The settings leave the sandbox to the machine without asking the kernel.
+func TestSandboxOfSettingsIsFoundLate(t *testing.T) {
+	p := place(t)
+	b, err := begin(t, p)
+	require.NoError(t, err)
+	require.NotNil(t, b.params.Tools.Shell.auto)
+	require.Equal(t, process.Unconfined, b.params.Tools.Shell.Confinement.Kind)
+	require.Equal(t, apply.Confinement(settings.Sandbox{}, false).Kind, b.params.Tools.Shell.confinement().Kind)
 }

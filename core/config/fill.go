@@ -174,7 +174,7 @@ func (p *Parameters) fillCommands(u *apply.Validated, r *settings.Result) {
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
 	if c.networked = u.Networked; c.Confinement.Kind == process.Unconfined {
-		c.Confinement, c.byDefault, c.unsupported = u.Confinement, u.ByDefault, s.Sandbox.Kind() == settings.SandboxAuto && u.Confinement.Kind == process.Unconfined
+		c.Confinement, c.auto, c.byDefault = u.Confinement, u.Auto, u.ByDefault
 	}
 	c.autoNotice = u.AutoNotice
 	if c.Environ != nil || len(r.Env) == 0 && !security.EnvironmentVariableRedaction.Enabled {

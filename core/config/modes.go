@@ -304,7 +304,11 @@ func (c *Config) autoNotice() string {
 	if c.phase != initialized || o.confinesByMounts() || c.family.autoNoticed.Swap(true) {
 		return ""
 	}
-	return cmp.Or(o.autoNotice, apply.AutoNotice("this session does not confine single commands by namespaces."))
+	notice := ""
+	if o.autoNotice != nil {
+		notice = o.autoNotice()
+	}
+	return cmp.Or(notice, apply.AutoNotice("this session does not confine single commands by namespaces."))
 }
 
 // ApprovalMode returns the current mode.

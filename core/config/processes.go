@@ -47,10 +47,19 @@ type Commands struct {
 	// source, because they hold secrets of the program.
 	Withheld []string
 
-	byDefault   bool   // no setting requests the Confinement
-	autoNotice  string // of [apply.Validated]
-	unsupported bool   // the settings request to confine single commands, which this machine does not support
-	networked   bool   // a setting allows confined commands the network explicitly
+	auto       func() process.Confinement // determines the confinement of single commands, of [apply.Validated]; nil: Confinement applies
+	byDefault  bool                       // no setting requests the confinement
+	autoNotice func() string              // of [apply.Validated]
+	networked  bool                       // a setting allows confined commands the network explicitly
+}
+
+// confinement returns the confinement of commands. It may run a program to find out
+// which one the machine supports, so it is called when a command or a prompt needs it.
+func (o Commands) confinement() process.Confinement {
+	if o.auto != nil {
+		return o.auto()
+	}
+	return o.Confinement
 }
 
 // confines reports whether every command is confined.
@@ -61,7 +70,8 @@ func (o Commands) confines() bool {
 // confinesByMounts reports whether the mode auto runs confined commands without
 // approval.
 func (o Commands) confinesByMounts() bool {
-	return o.Confinement.Kind == process.Namespaces && o.Confinement.PerCommand
+	c := o.confinement()
+	return c.Kind == process.Namespaces && c.PerCommand
 }
 
 // environ returns the environment that commands inherit; nil for os.Environ.
@@ -97,7 +107,15 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 		Total:  p.Tools.Shell.Total, Idle: p.Tools.Shell.Idle, Environ: p.Tools.Shell.environ(), IsKey: settings.IsProviderKey,
 		Confinement: p.Tools.Shell.Confinement, Names: &sh.names, NoBackground: p.Session.NoSession,
 	}
-	p.confineTo(&o.Confinement, sh)
+	if auto := p.Tools.Shell.auto; auto != nil {
+		o.Confine = func() process.Confinement {
+			c := auto()
+			p.confineTo(&c, sh)
+			return c
+		}
+	} else {
+		p.confineTo(&o.Confinement, sh)
+	}
 	if sh.tmp != "" {
 		o.SaveDir = filepath.Join(sh.tmp, outputDir)
 	}
@@ -119,8 +137,9 @@ func (p *Parameters) confineTo(c *process.Confinement, sh *shared) {
 func (c *Config) programOptions(sh *shared) process.Options {
 	p := c.params()
 	o := p.processOptions(sh)
-	given := p.Tools.Shell.Confinement
+	given := p.Tools.Shell.confinement()
 	given.NoTCP = !p.Tools.Shell.networked
+	o.Confine = nil
 	if o.Confinement = given.Strongest(); o.Confinement.Kind == process.Unconfined {
 		o.Confinement.Kind = process.Namespaces // which then starts nothing, and reports why
 	}
@@ -224,10 +243,13 @@ const cacheDir = "cache"
 // if the user has set it.
 func (c *Config) confine(call *policy.Call) {
 	o := c.params().Tools.Shell
-	kind := string(o.Confinement.Kind)
-	call.Confined, call.Confinable, call.Sealed = "", "", kind == policy.Namespaces
+	call.Confined, call.Confinable, call.Sealed = "", "", false
+	if call.Tool != shell.RunShellCommand && call.Tool != shell.WriteBackground {
+		return
+	}
+	kind := string(o.confinement().Kind)
+	call.Sealed = kind == policy.Namespaces
 	switch {
-	case call.Tool != shell.RunShellCommand && call.Tool != shell.WriteBackground:
 	case o.confines():
 		call.Confined = kind
 	case call.Tool == shell.RunShellCommand && (call.Mode != policy.ModeYolo || !o.byDefault):

@@ -53,7 +53,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	case o.confines():
 		f.Confined = string(o.Confinement.Kind)
 	case mode != policy.ModeYolo || !o.byDefault:
-		f.Confinable = string(o.Confinement.Kind)
+		f.Confinable = string(o.confinement().Kind)
 	}
 	if p.Environment.Now != nil {
 		f.Today = p.Environment.Now()

@@ -197,7 +197,7 @@ func badDirectory(dir string, why error) error {
 
 // starter returns the starter for a command.
 func (s *Service) starter(ctx context.Context, how Confine) starter {
-	c := &s.o.Confinement
+	c := s.confinement()
 	switch {
 	case c.Kind == Unconfined && !c.NoTCP:
 		return &keeping{names: s.spaces.names}

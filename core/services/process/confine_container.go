@@ -66,7 +66,7 @@ func shareable(dirs ...string) error {
 // begin replaces the command, a shell with -c and a line, by a container that runs it, and starts
 // that.
 func (b *container) begin(cmd *exec.Cmd) error {
-	c := &b.s.o.Confinement
+	c := b.s.confinement()
 	program, err := c.program()
 	if err == nil {
 		err = c.dirs()
@@ -130,7 +130,7 @@ func isTerminal(f *os.File) bool {
 func (b *container) mounts(real []string, temporary, dir string) []string {
 	dirs := []string{temporary}
 	volumes := []string{"-v", temporary + ":" + temporary}
-	for i, directory := range b.s.o.Confinement.Writable {
+	for i, directory := range b.s.confinement().Writable {
 		if directory = filepath.Clean(directory); !slices.Contains(dirs, directory) {
 			dirs = append(dirs, directory)
 			volumes = append(volumes, "-v", real[i]+":"+directory)
@@ -224,6 +224,6 @@ func (b *container) failure(r Result) error {
 	}
 	output := cmp.Or(strings.TrimSpace(r.Text), "no output")
 	return fault.Wrap(fault.ShellExecuteError, confining,
-		fmt.Sprintf("The command was not run: %s could not run a container of the image %s: %s", b.s.o.Confinement.Program, b.s.o.Confinement.Image, output),
+		fmt.Sprintf("The command was not run: %s could not run a container of the image %s: %s", b.s.confinement().Program, b.s.confinement().Image, output),
 		"Tell the user that commands cannot be run in a container.", errors.New("exit code 125"))
 }

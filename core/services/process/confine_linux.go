@@ -27,7 +27,7 @@ type landlocked struct {
 // one scope, and runs nothing else. Other threads are not affected. If a step fails, nothing is
 // started.
 func (l landlocked) begin(cmd *exec.Cmd) error {
-	c := &l.s.o.Confinement
+	c := l.s.confinement()
 	if err := c.supported(); err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ type enclosed struct {
 
 // begin starts the command. If a step fails, nothing is started.
 func (e *enclosed) begin(cmd *exec.Cmd) error {
-	c := &e.s.o.Confinement
+	c := e.s.confinement()
 	if err := c.supported(); err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func makeCache(dir string) (string, error) {
 
 // temporaryDirectory returns the temporary directory of confined commands.
 func (s *Service) temporaryDirectory() (string, error) {
-	if s.o.Confinement.Kind == Namespaces {
+	if s.confinement().Kind == Namespaces {
 		return s.scratch.directoryIn(temporaryParent)
 	}
 	return s.scratch.directory()

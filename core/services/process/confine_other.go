@@ -16,7 +16,7 @@ type landlocked struct {
 	read bool
 }
 
-func (l landlocked) begin(*exec.Cmd) error { return l.s.o.Confinement.supported() }
+func (l landlocked) begin(*exec.Cmd) error { return l.s.confinement().supported() }
 
 func supportsLandlock(bool) error {
 	return unsupported("Commands cannot be confined by landlock, which only Linux has.",

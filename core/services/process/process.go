@@ -33,6 +33,9 @@ type Options struct {
 
 	// Confinement applies to every command, and to the programs that request it.
 	Confinement Confinement
+	// Confine determines Confinement when it is first needed, because finding out what the system
+	// supports takes time. nil: Confinement applies as it is.
+	Confine func() Confinement
 	// Names finds the protected paths that confined processes create. nil: one of this Service's
 	// own.
 	Names *Names
@@ -102,6 +105,8 @@ type Service struct {
 	o     Options
 	token string // in the environment of every process that it starts
 
+	confining sync.Once // determines o.Confinement
+
 	finding sync.Once // guards the search for the shell
 	found   string    // the shell's path
 	findErr error     // error of the search
@@ -132,6 +137,16 @@ func New(o Options) *Service {
 	return &Service{
 		o: o, token: hex.EncodeToString(b[:]), closing: make(chan struct{}), spaces: spaces{names: o.Names},
 	}
+}
+
+// confinement returns the confinement of commands.
+func (s *Service) confinement() *Confinement {
+	s.confining.Do(func() {
+		if s.o.Confine != nil {
+			s.o.Confinement = s.o.Confine()
+		}
+	})
+	return &s.o.Confinement
 }
 
 // Close ends every command and background process and the processes that they left behind, with

@@ -141,7 +141,7 @@ func (s *Service) startProgram(ctx context.Context, p Program, stdout, stderr *c
 
 // confiner returns the starter of a program that is confined. The error has code invalid_config.
 func (s *Service) confiner(ctx context.Context, how Confine) (starter, error) {
-	c := s.o.Confinement
+	c := *s.confinement()
 	err := c.supported()
 	if err == nil && c.Kind != Namespaces && c.Kind != Landlock {
 		err = unsupported("Nothing is set that confines programs.", "")

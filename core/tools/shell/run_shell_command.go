@@ -195,7 +195,7 @@ func (c *runShellCommand) touched(ctx context.Context, a *answer) {
 
 // limits writes the limits of a confined command that failed.
 func (c *runShellCommand) limits(a *answer, e process.Exit, output string) {
-	by := c.services.Confinement
+	by := c.services.confinement()
 	switch {
 	case by == nil || !by.PerCommand:
 		a.confined(by, e)
@@ -217,7 +217,7 @@ func (c *runShellCommand) howToRead(a *answer, saved string) {
 		rel, err := filepath.Rel(dir, saved)
 		return err == nil && filepath.IsLocal(rel)
 	}
-	by := c.services.Confinement
+	by := c.services.confinement()
 	if by == nil || by.Kind != process.Container || slices.ContainsFunc(by.Writable, shared) {
 		a.line("Note", "The saved output is outside the workspace, so read_file cannot open it; read a part with "+RunShellCommand+
 			", e.g. sed -n '1000,1200p' or tail -n 200 and that path.")

@@ -49,12 +49,12 @@ func executed(t *testing.T, s shell.Services, dir string, result process.Result)
 func TestSavedOutputIsRead(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	in := func(kind process.ConfinementKind, writable ...string) *process.Confinement {
-		return &process.Confinement{Kind: kind, Writable: writable}
+	in := func(kind process.ConfinementKind, writable ...string) func() process.Confinement {
+		return func() process.Confinement { return process.Confinement{Kind: kind, Writable: writable} }
 	}
 	const byCommand, byUser = "read a part with run_shell_command", "only the user can read it"
 	for name, tt := range map[string]struct {
-		confinement *process.Confinement
+		confinement func() process.Confinement
 		saveDir     string
 		want        string
 	}{

@@ -26,10 +26,10 @@ type Services struct {
 	// requires process.TerminalsExist.
 	Terminal bool
 
-	// Confinement describes the confinement of the Runner's commands, of each or, with PerCommand, of those that policy
+	// Confinement returns the confinement of the Runner's commands, of each or, with PerCommand, of those that policy
 	// lets run confined, for the model's diagnosis of failures; its
 	// Writable are the directories in addition to those of the workspace. nil: none.
-	Confinement *process.Confinement
+	Confinement func() process.Confinement
 
 	// Settle is how long a new background process is watched before its call returns, so that an immediate failure is
 	// reported. Zero: 200 ms.
@@ -42,6 +42,15 @@ type Services struct {
 // Results returns the maximum size of the text of one result in bytes; *filestate.Service implements it.
 type Results interface {
 	ResultBytes() int
+}
+
+// confinement returns the confinement of commands; nil for none.
+func (s Services) confinement() *process.Confinement {
+	if s.Confinement == nil {
+		return nil
+	}
+	c := s.Confinement()
+	return &c
 }
 
 // outputBytes returns the maximum size of the output in one result, without the lines about the command; 0 for no limit.

@@ -62,11 +62,13 @@ func (g Input) Absolute(path string) string {
 type Validated struct {
 	settings.Settings // with absolute paths
 
-	Confinement process.Confinement // of commands
-	ByDefault   bool                // no setting requests it
+	Confinement process.Confinement        // of commands
+	Auto        func() process.Confinement // determines that of single commands once, if the settings leave it to the machine; nil: Confinement applies
+	ByDefault   bool                       // no setting requests it
 	// AutoNotice explains that the mode auto is the same as auto_edit, because single
-	// commands cannot be confined by mounts; "" if they can be.
-	AutoNotice string
+	// commands cannot be confined by mounts; it returns "" if they can be. nil: the
+	// settings do not decide.
+	AutoNotice func() string
 	Networked  bool // a setting allows confined commands the network explicitly
 
 	Search  func(websearch.Transport) (SearchService, error) // creates the web search service; nil: none
@@ -118,7 +120,7 @@ func Check(ctx context.Context, given Input, r *settings.Result) (*Validated, er
 func (u *Validated) Again(given Input, r *settings.Result) *Validated {
 	now := &Validated{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
 	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
-	now.Confinement, now.ByDefault, now.Networked = u.Confinement, u.ByDefault, u.Networked
+	now.Confinement, now.Auto, now.ByDefault, now.Networked = u.Confinement, u.Auto, u.ByDefault, u.Networked
 	now.Tools.DiscoveryCommand, now.Tools.CallCommand, now.Tools.DiscoverySandbox = u.Tools.DiscoveryCommand, u.Tools.CallCommand, u.Tools.DiscoverySandbox
 	c := &checker{given: given, loaded: r, usable: now}
 	c.entries()

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -22,8 +23,13 @@ func (c *checker) sandbox(ctx context.Context) {
 		return
 	}
 	defer func() {
-		if c.usable.Stops == nil {
+		if c.usable.Stops == nil && s.Kind() == settings.SandboxAuto {
+			given, networked := *s, c.usable.Networked
+			c.usable.Auto = sync.OnceValue(func() process.Confinement { return Confinement(given, networked) })
+		} else if c.usable.Stops == nil {
 			c.usable.Confinement = Confinement(*s, c.usable.Networked)
+		}
+		if c.usable.Stops == nil {
 			c.usable.ByDefault = s.Kind() == settings.SandboxAuto && !c.isSet("tools.sandbox.command") && !c.isSet("tools.sandbox.enabled")
 		}
 	}()
@@ -67,22 +73,30 @@ func (c *checker) sandbox(ctx context.Context) {
 
 // mode reports that the mode auto confines nothing on this machine.
 func (c *checker) mode(ctx context.Context) {
-	if c.given.Decides("tools.sandbox") || c.usable.Confinement.Kind == process.Namespaces && c.usable.Confinement.PerCommand {
+	if c.given.Decides("tools.sandbox") {
 		return
 	}
-	why := "tools.sandbox is not auto."
-	if c.usable.Tools.Sandbox.Kind() == settings.SandboxAuto {
-		why = "the kernel does not permit it."
+	auto, ctx := c.usable.Auto, context.WithoutCancel(ctx)
+	c.usable.AutoNotice = func() string {
+		if auto == nil {
+			return AutoNotice("tools.sandbox is not auto.")
+		}
+		if found := auto(); found.Kind == process.Namespaces && found.PerCommand {
+			return ""
+		}
+		why := "the kernel does not permit it."
 		if err := (process.Confinement{Kind: process.Namespaces}).Check(ctx); err != nil {
 			why = fault.As(err).Message
 		}
+		return AutoNotice(why)
 	}
-	c.usable.AutoNotice = AutoNotice(why)
 	if c.given.Decides(KeyMode) || ModeOf(c.loaded.Settings) != policy.ModeAuto {
 		return
 	}
-	c.tell(fault.Problem{Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "fettle doctor shows what the machine supports.",
-		Message: c.usable.AutoNotice}, KeyMode, c.loaded.OriginOf(KeyMode))
+	if notice := c.usable.AutoNotice(); notice != "" {
+		c.tell(fault.Problem{Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "fettle doctor shows what the machine supports.",
+			Message: notice}, KeyMode, c.loaded.OriginOf(KeyMode))
+	}
 }
 
 // AutoNotice returns the notice that the mode auto is the same as auto_edit, with
