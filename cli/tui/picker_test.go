@@ -55,6 +55,16 @@ func TestPickerScreens(t *testing.T) {
 			r.picks(modelsPick())
 			r.typeIn("zzz")
 		},
+		"picker-sessions": func(r *rig) { r.picks(sessionsPick()) },
+		"picker-settings": func(r *rig) { r.picks(settingsPick()) },
+		"picker-servers": func(r *rig) {
+			r.picks(serversPick())
+			r.typeIn("refused")
+		},
+		"picker-refused": func(r *rig) { // Enter on an entry that cannot be chosen
+			r.picks(sessionsPick())
+			r.press("enter")
+		},
 		"picker-theme": func(r *rig) {
 			r.picks(themesPick())
 			r.press("down")
@@ -68,6 +78,29 @@ func TestPickerScreens(t *testing.T) {
 			r.golden(name, size{200, 50})
 		})
 	}
+}
+
+// sessionsPick, settingsPick and serversPick are lists as the session makes them.
+func sessionsPick() interactive.Pick {
+	return interactive.Pick{Title: "Sessions of this project", Items: []interactive.PickItem{
+		{Name: "Fix the build of the release branch, and then write a test for it", State: "current", Description: "12 turns, 7a266b0200592574c52ffc8c17d6d643", Detail: "7a266b0200592574c52ffc8c17d6d643\nstarted 2026-01-02 11:30, 12 turns, model gemini-pro", Selected: true},
+		{Name: "Why is it slow?", State: "3 h ago", Description: "2 turns, b02dec1f76bea8c5fc9195255fe0e766", Detail: "b02dec1f76bea8c5fc9195255fe0e766", Submit: "/resume b02dec1f76bea8c5fc9195255fe0e766"},
+		{Name: "session-2026-01-01.jsonl", State: "broken", Description: "It is not a recording.", Detail: "It is not a recording.\n/home/me/.fettle/session-2026-01-01.jsonl"},
+	}}
+}
+
+func settingsPick() interactive.Pick {
+	return interactive.Pick{Title: "Settings", Items: []interactive.PickItem{
+		{Name: "general.maxAttempts", State: "10", Description: "Maximum number of attempts of a request.", Detail: "Maximum number of attempts of a request.\nTakes a whole number of at least 1.\ndefault: 10", Submit: "/settings general.maxAttempts"},
+		{Name: "ui.theme", State: `"dark"`, Description: "(user) The name of a colour theme.", Detail: "The name of a colour theme.\nTakes a text.\nuser: \"dark\", /home/me/.fettle/settings.json:3\nproject: \"none\", /p/.fettle/settings.json:1 (without effect: it is not trusted)", Submit: "/settings ui.theme", Selected: true},
+	}}
+}
+
+func serversPick() interactive.Pick {
+	return interactive.Pick{Title: "MCP servers", Items: []interactive.PickItem{
+		{Name: "store", State: "connected", Description: "3 tools, 1 prompt, confined", Detail: "3 tools, 1 prompt, confined\nSells things.", Submit: "/mcp show store"},
+		{Name: "far", State: "disconnected", Description: "connection refused", Detail: "0 tools\nconnection refused", Submit: "/mcp show far"},
+	}}
 }
 
 func themesPick() interactive.Pick {
