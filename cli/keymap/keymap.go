@@ -35,6 +35,7 @@ const (
 	Complete     Action = "complete"
 	OpenEditor   Action = "editor"
 	PasteImage   Action = "paste-image"
+	OpenOutput   Action = "output"
 	Help         Action = "help"
 	CancelWork   Action = "cancel-work"
 	Interrupt    Action = "interrupt"
@@ -113,6 +114,7 @@ func Table() []Key {
 		{Input, OpenEditor, []string{"ctrl+g", "ctrl+x ctrl+e"}, nil, "opens the input in `$VISUAL` or `$EDITOR`"},
 		{Input, PasteImage, []string{"ctrl+v"}, nil, "inserts the image of the clipboard"},
 		{Input, Help, []string{"?"}, nil, "shows the keys, with an empty input. After a space it is a character"},
+		{Input, OpenOutput, []string{"alt+o"}, nil, "opens the output of the last call as a page, with line numbers. There `/` searches, `n` and `N` move to the next and previous match, `g` and `G` to the start and end"},
 		{Input, CancelWork, []string{"esc"}, nil, "cancels the work; twice at an empty input, goes back to an earlier prompt"},
 		{Input, Interrupt, []string{"ctrl+c"}, nil, "cancels the work; otherwise clears the input; with an empty input, twice quits"},
 		{Input, Leave, []string{"ctrl+d"}, nil, "quits, with an empty input; during work, when pressed twice"},

@@ -153,6 +153,8 @@ func (m *screen) inputAction(action keymap.Action) (cmd tea.Cmd, done bool) {
 		m.upDown(-1)
 	case keymap.Newer:
 		m.upDown(1)
+	case keymap.OpenOutput:
+		m.openOutput()
 	case keymap.OpenEditor:
 		return m.editInput(), true
 	case keymap.PasteImage:

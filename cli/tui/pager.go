@@ -15,8 +15,15 @@ type pager struct {
 	title, text string
 	scroller
 
-	lines []string // of text, for the style
+	output []string // shown with line numbers instead of text; nil: text is shown
+
+	lines []string // of text or output, for the style
 	look  blocks.Style
+
+	query     string // searched for
+	searching bool   // query is being typed
+	found     int    // index of the last match in lines
+	missing   bool   // there is no match
 }
 
 func newPager(title, text string) *pager { return &pager{title: title, text: text} }
@@ -25,12 +32,16 @@ func (p *pager) view(v blocks.Style, rows int) []string {
 	if p.lines == nil || p.look != v {
 		before := p.lines
 		p.look = v
-		p.lines = blocks.Split(strings.Trim(markdown.Render(p.text, v.Columns, *v.Theme), "\n"))
+		if p.output != nil {
+			p.lines = p.numbered(v)
+		} else {
+			p.lines = blocks.Split(strings.Trim(markdown.Render(p.text, v.Columns, *v.Theme), "\n"))
+		}
 		p.redrawn(before, p.lines)
 	}
 	shown := p.window(p.lines, rows-2)
 	lines := append([]string{titled(v, p.title)}, shown...)
-	keys := "esc closes"
+	keys := p.foot()
 	if where := p.where(); where != "" {
 		keys += " · " + where
 	}
@@ -39,6 +50,9 @@ func (p *pager) view(v blocks.Style, rows int) []string {
 
 // key handles a key, and reports whether the pager closes.
 func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
+	if p.searchKey(k) {
+		return false
+	}
 	switch stroke := k.Keystroke(); stroke {
 	case "esc", "q", "enter", "ctrl+c":
 		return true
