@@ -111,6 +111,26 @@ func hunkStart(header string) (oldLine, newLine int) {
 	return number(fields[1], "-"), number(fields[2], "+")
 }
 
+// HunkLengths returns the number of lines of a hunk before and after the change, by its
+// header; -1 if it has none.
+func HunkLengths(header string) (oldLines, newLines int) {
+	fields := strings.Fields(header)
+	if len(fields) < 3 {
+		return -1, -1
+	}
+	length := func(field string) int {
+		_, digits, found := strings.Cut(field, ",")
+		if !found {
+			return 1
+		}
+		if n, err := strconv.Atoi(digits); err == nil && n >= 0 {
+			return n
+		}
+		return -1
+	}
+	return length(fields[1]), length(fields[2])
+}
+
 // numberWidth returns the width of the line numbers of a diff.
 func numberWidth(diff string) int {
 	most, length := 0, 0 // of the last hunk, which has the highest numbers

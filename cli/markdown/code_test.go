@@ -20,7 +20,7 @@ func TestDiffBlock(t *testing.T) {
 	require.Contains(t, coloured(names+hunk), sixteen.Strong.Render("--- a/f"))
 	require.Contains(t, coloured(hunk), sixteen.Hunk.Render("@@ -1,2 +1,2 @@"))
 
-	s := NewStream(40, sixteen)
+	s := NewStream(40, sixteen, nil)
 	final := s.Add("```patch\n" + names)
 	require.Contains(t, s.Open()+final, sixteen.Strong.Render("+++ b/f"))
 	require.Contains(t, s.Add(hunk)+s.End(), sixteen.Removed.Render("-two"))

@@ -88,7 +88,7 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(source)))
 			for b.Loop() {
-				s := NewStream(80, sixteen)
+				s := NewStream(80, sixteen, nil)
 				for i := 0; i < len(source); i += 100 {
 					s.Add(source[i:min(i+100, len(source))])
 					if name != "paragraph" {

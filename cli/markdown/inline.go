@@ -101,10 +101,9 @@ func (c *collector) node(n ast.Node, style theme.Style) {
 			c.add(strings.ReplaceAll(string(segment.Value(c.source)), "\n", " "), style)
 		}
 	case *extast.TaskCheckBox:
-		if n.IsChecked {
-			c.add("[x] ", style)
-		} else {
-			c.add("[ ] ", style)
+		if list, is := n.Parent().Parent().Parent().(*ast.List); !is || list.IsOrdered() { // else it is the mark of the item
+			mark, own := c.task(n)
+			c.add(mark, own.On(style))
 		}
 	default:
 		c.children(n, style)

@@ -13,23 +13,26 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
 // renderer renders the blocks of one source.
 type renderer struct {
-	columns    int
-	theme      theme.Theme
-	plain      bool // the theme has no styles
-	parser     parser.Parser
-	references *references // defined so far
-	diff       bool        // the open code block is a diff
-	hunk       bool        // and a hunk has started
+	columns     int
+	theme       theme.Theme
+	plain       bool // the theme has no styles
+	marks       marks
+	highlighter *highlight.Highlighter
+	parser      parser.Parser
+	references  *references // defined so far
+	code        code        // the open code block
+	depth       int         // of lists
 }
 
-func newRenderer(columns int, t theme.Theme) *renderer {
+func newRenderer(columns int, t theme.Theme, h *highlight.Highlighter) *renderer {
 	return &renderer{
-		columns: columns, theme: t, plain: t == theme.Theme{},
+		columns: columns, theme: t, plain: t.Plain(), marks: marksOf(&t), highlighter: h,
 		parser:     goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser(),
 		references: &references{},
 	}
@@ -112,10 +115,14 @@ func (r *renderer) blocks(container ast.Node, source []byte, columns int, apart 
 func (r *renderer) one(n ast.Node, source []byte, columns int) []string {
 	switch n := n.(type) {
 	case *ast.Heading:
-		marks := []span{{strings.Repeat("#", n.Level) + " ", r.theme.Heading}}
-		return fold(append(marks, r.spans(n, source, r.theme.Heading)...), columns)
+		style := r.heading(n.Level)
+		text := r.spans(n, source, style)
+		if r.plain { // nothing else marks it
+			text = append([]span{{strings.Repeat("#", n.Level) + " ", style}}, text...)
+		}
+		return fold(text, columns)
 	case *ast.ThematicBreak:
-		return []string{r.theme.Border.Render(strings.Repeat("─", columns))}
+		return []string{r.theme.Border.Render(strings.Repeat(r.marks.rule, columns))}
 	case *ast.FencedCodeBlock:
 		label := ""
 		if n.Info != nil {
@@ -123,7 +130,7 @@ func (r *renderer) one(n ast.Node, source []byte, columns int) []string {
 		}
 		return append(r.codeLabel(label, columns), r.codeBlock(n, source, columns)...)
 	case *ast.CodeBlock:
-		r.diff = false
+		r.code = code{}
 		return r.codeBlock(n, source, columns)
 	case *ast.HTMLBlock:
 		return r.html(n, source, columns)
@@ -168,13 +175,12 @@ func (r *renderer) html(n *ast.HTMLBlock, source []byte, columns int) []string {
 const minNested = 8
 
 func (r *renderer) quote(n ast.Node, source []byte, columns int) []string {
-	const mark = "│ "
 	if columns-2 < minNested {
 		return r.blocks(n, source, columns, true)
 	}
 	lines := r.blocks(n, source, columns-2, true)
 	for i, line := range lines {
-		lines[i] = strings.TrimRight(r.theme.Quote.Render(mark)+line, " ")
+		lines[i] = strings.TrimRight(r.theme.Quote.Render(r.marks.quote)+line, " ")
 	}
 	return lines
 }
@@ -182,9 +188,16 @@ func (r *renderer) quote(n ast.Node, source []byte, columns int) []string {
 func (r *renderer) list(n *ast.List, source []byte, columns int) []string {
 	var lines []string
 	number := n.Start
+	bullet := r.marks.bullets[min(r.depth, len(r.marks.bullets)-1)]
+	if !n.IsOrdered() {
+		r.depth++
+		defer func() { r.depth-- }()
+	}
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
-		mark := "• "
-		if n.IsOrdered() {
+		mark, style := bullet, r.theme.Accent
+		if box := task(item); box != nil && !n.IsOrdered() {
+			mark, style = r.task(box)
+		} else if n.IsOrdered() {
 			mark = fmt.Sprintf("%d%c ", number, n.Marker)
 			number++
 		}
@@ -207,7 +220,7 @@ func (r *renderer) list(n *ast.List, source []byte, columns int) []string {
 			switch {
 			case indent == "", line == "" && i > 0:
 			case i == 0:
-				line = strings.TrimRight(r.theme.Accent.Render(mark)+line, " ")
+				line = strings.TrimRight(style.Render(mark)+line, " ")
 			default:
 				line = indent + line
 			}

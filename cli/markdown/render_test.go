@@ -29,6 +29,8 @@ func TestRender(t *testing.T) {
 			compare(t, fmt.Sprintf("%s.%d", source, columns), Render(string(text), columns, theme.Theme{}))
 		}
 		compare(t, source+".ansi", Render(string(text), 60, sixteen))
+		compare(t, source+".dark", Highlighted(string(text), 60, dark, colours))
+		compare(t, source+".ascii", Render(string(text), 60, theme.Theme{ASCII: true}))
 	}
 }
 

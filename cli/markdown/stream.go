@@ -5,12 +5,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
 // Stream renders a growing source. Each final part is returned once; the results of
 // Add and End, joined, equal the result of [Render] for the whole source, however it
-// was split. It is not safe for concurrent use.
+// was split. It is not safe for concurrent use, and shares its highlighter.
 type Stream struct {
 	renderer *renderer
 	splitter splitter
@@ -20,9 +21,9 @@ type Stream struct {
 }
 
 // NewStream returns a Stream with an empty source; columns and theme are those of
-// [Render].
-func NewStream(columns int, t theme.Theme) *Stream {
-	return &Stream{renderer: newRenderer(max(columns, minColumns), t)}
+// [Render]. Code has the colours that h finds; nil: none.
+func NewStream(columns int, t theme.Theme, h *highlight.Highlighter) *Stream {
+	return &Stream{renderer: newRenderer(max(columns, minColumns), t, h)}
 }
 
 // minColumns is the minimum wrapping width.
@@ -76,7 +77,7 @@ func (s *Stream) End() (final string) {
 		s.line(&b)
 	}
 	s.show(&b, s.splitter.end())
-	*s = Stream{renderer: newRenderer(s.renderer.columns, s.renderer.theme)}
+	*s = Stream{renderer: newRenderer(s.renderer.columns, s.renderer.theme, s.renderer.highlighter)}
 	return b.String()
 }
 

@@ -9,15 +9,17 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
 // streamed renders a source in pieces, cut at the positions that cut returns.
 func streamed(t *testing.T, source string, columns int, cut func(rest string) int) string {
-	s := NewStream(columns, sixteen)
+	s := NewStream(columns, dark, colours)
 	var b strings.Builder
 	for rest := source; rest != ""; {
 		n := min(max(cut(rest), 1), len(rest))
@@ -26,11 +28,17 @@ func streamed(t *testing.T, source string, columns int, cut func(rest string) in
 		before := s.Open()
 		require.Equal(t, before, s.Open(), "looking changes nothing")
 		if len(source) < 3000 {
-			require.Equal(t, Render(validPrefix(source[:len(source)-len(rest)]), columns, sixteen), b.String()+before, "what is shown meanwhile is what there is")
+			require.Equal(t, Highlighted(validPrefix(source[:len(source)-len(rest)]), columns, dark, colours), b.String()+before, "what is shown meanwhile is what there is")
 		}
 	}
 	return b.String() + s.End()
 }
+
+// dark is a theme with all colours.
+var dark = theme.New(theme.Options{Name: theme.OnDark, Profile: colorprofile.TrueColor})
+
+// colours is shared by the tests, which do not run at the same time.
+var colours = highlight.New()
 
 // validPrefix returns text without an incomplete character at its end.
 func validPrefix(text string) string { return text[:wholeCharacters([]byte(text))] }
@@ -44,7 +52,7 @@ func TestStream(t *testing.T) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, columns := range []int{80, 20} {
-			want := Render(string(data), columns, sixteen)
+			want := Highlighted(string(data), columns, dark, colours)
 			for name, cut := range map[string]func(string) int{
 				"bytes":  func(string) int { return 1 },
 				"lines":  func(rest string) int { return strings.Index(rest, "\n") + 1 },
@@ -61,7 +69,7 @@ func TestStream(t *testing.T) {
 
 // A complete block is final before the next one ends; code is final line by line.
 func TestStreamIsEarly(t *testing.T) {
-	s := NewStream(40, theme.Theme{})
+	s := NewStream(40, theme.Theme{}, nil)
 	require.Equal(t, "", s.Add("one\ntwo\n\n"))
 	require.Equal(t, "one two\n", s.Open())
 	require.Equal(t, "one two\n", s.Add("next\n"))
@@ -119,11 +127,11 @@ func FuzzStream(f *testing.F) {
 			return
 		}
 		width := int(columns % 120)
-		rendered := Render(source, width, sixteen)
+		rendered := Highlighted(source, width, dark, colours)
 		safe(t, rendered, max(width, minColumns))
 		safe(t, Render(source, width, theme.Theme{}), max(width, minColumns))
 		require.NotContains(t, Render(source, width, theme.Theme{}), "\x1b")
-		s := NewStream(width, sixteen)
+		s := NewStream(width, dark, colours)
 		var b strings.Builder
 		for rest := source; rest != ""; {
 			n := min(int(step%50)+1, len(rest))

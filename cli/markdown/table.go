@@ -12,9 +12,7 @@ import (
 )
 
 const (
-	cellBorder = " │ "
-	cellCross  = "─┼─"
-	rowBorder  = "─"
+	cellBorder = 3 // columns between cells
 	minCell    = 8 // columns of a wrapped cell
 )
 
@@ -32,7 +30,7 @@ func (r *renderer) table(n *extast.Table, source []byte, columns int) []string {
 	if len(rows) == 0 || len(rows[0]) == 0 {
 		return nil
 	}
-	widths, ok := cellWidths(rows, columns-display.Width(cellBorder)*(len(rows[0])-1))
+	widths, ok := cellWidths(rows, columns-cellBorder*(len(rows[0])-1))
 	if !ok {
 		return r.records(rows, columns)
 	}
@@ -42,9 +40,9 @@ func (r *renderer) table(n *extast.Table, source []byte, columns int) []string {
 		if i == 0 {
 			rules := make([]string, len(widths))
 			for j, width := range widths {
-				rules[j] = strings.Repeat(rowBorder, width)
+				rules[j] = strings.Repeat(r.marks.rule, width)
 			}
-			lines = append(lines, r.theme.Border.Render(strings.Join(rules, cellCross)))
+			lines = append(lines, r.theme.Border.Render(strings.Join(rules, r.marks.cross)))
 		}
 	}
 	return lines
@@ -105,7 +103,7 @@ func (r *renderer) row(cells [][]span, widths []int, alignments []extast.Alignme
 			height = max(height, len(folded[i]))
 		}
 	}
-	border := r.theme.Border.Render(cellBorder)
+	border := r.theme.Border.Render(r.marks.cell)
 	lines := make([]string, height)
 	for y := range lines {
 		var b strings.Builder
