@@ -10,7 +10,6 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
@@ -41,7 +40,7 @@ func describe(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	case c.MCPDetails != nil:
 		lines = append(lines, describeServerTool(q, v)...)
 	case c.InfoDetails != nil:
-		lines = append(lines, blocks.Split(strings.Trim(markdown.Render(c.Prompt, min(v.Columns, maxProse), *v.Theme), "\n"))...)
+		lines = append(lines, v.Markdown(c.Prompt, min(v.Columns, maxProse))...)
 		for _, u := range c.URLs {
 			lines = append(lines, display.Break("  "+display.Line(u), v.Columns)...)
 		}

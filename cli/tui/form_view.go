@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
 )
@@ -89,7 +88,7 @@ func (f *form) progress() string {
 // for none.
 func (f *form) body(v blocks.Style, q *field, armed bool) (lines []string, selected int) {
 	selected = -1
-	lines = blocks.Split(strings.Trim(markdown.Render(q.Question, min(v.Columns, maxProse), *v.Theme), "\n"))
+	lines = v.Markdown(q.Question, min(v.Columns, maxProse))
 	options := q.options()
 	if len(options) > 0 && v.Columns >= 60 {
 		lines = append(lines, "")

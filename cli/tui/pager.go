@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -35,7 +34,7 @@ func (p *pager) view(v blocks.Style, rows int) []string {
 		if p.output != nil {
 			p.lines = p.numbered(v)
 		} else {
-			p.lines = blocks.Split(strings.Trim(markdown.Render(p.text, v.Columns, *v.Theme), "\n"))
+			p.lines = v.Markdown(p.text, v.Columns)
 		}
 		p.redrawn(before, p.lines)
 	}

@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -199,7 +198,7 @@ const themeSample = "**Strong** text, `code` and a [link](https://example.org).\
 
 func (p *picker) renderDetail(v blocks.Style, item int) []string {
 	if p.pick.Items[item].Theme != "" {
-		return blocks.Split(strings.Trim(markdown.Render(themeSample, v.Columns, *v.Theme), "\n"))
+		return v.Markdown(themeSample, v.Columns)
 	}
 	if text := p.pick.Items[item].Detail; text != "" {
 		lines := blocks.Folded(strings.TrimSpace(text), v.Columns)

@@ -127,7 +127,11 @@ func leave(o Options, m *screen) {
 	}
 	v := m.style()
 	v.Detail = false
+	m.colours.Until(time.Now().Add(colourAllFor))
 	lines := m.transcript.All(v)
+	for i, line := range lines {
+		lines[i] = m.shown(line)
+	}
 	if m.lastWords != "" {
 		lines = append(lines, "")
 		lines = append(lines, blocks.Folded(m.lastWords, v.Columns)...)

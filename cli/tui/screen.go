@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
@@ -45,6 +46,10 @@ type screen struct {
 	light         bool         // the background of the terminal
 	themeName     string       // of a theme that was selected by name; "": none
 	asking        bool         // the terminal has not reported its background yet
+	colours       *highlight.Highlighter
+	pass          int           // of drawing; see [screen.colour]
+	colouring     bool          // a drawing with more colours is scheduled
+	patience      time.Duration // for the colours of a frame; 0: no limit
 
 	transcript blocks.Transcript
 	calls      map[string]*blocks.Call // of this session, by id
@@ -110,6 +115,7 @@ func newScreen(o Options, h *host) *screen {
 		calls:   map[string]*blocks.Call{},
 		history: newHistory(o.Session.Inputs()),
 		status:  o.Session.Status(),
+		colours: highlight.New(), patience: colourFor,
 	}
 	m.light = o.Light
 	m.setTheme(o.Theme)
@@ -195,6 +201,8 @@ func (m *screen) update(msg any) tea.Cmd {
 		m.focus = unfocused
 	case tea.BackgroundColorMsg:
 		m.background(msg)
+	case colourMsg:
+		m.colouring = false
 	case backgroundLate:
 		m.asking = false
 	case tickMsg:
@@ -352,7 +360,7 @@ func (m *screen) scroll(n int) {
 }
 
 func (m *screen) style() blocks.Style {
-	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: m.look}
+	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: m.look, Colours: m.colours, Pass: m.pass}
 }
 
 // Spinner frames, one column each.

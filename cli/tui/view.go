@@ -68,9 +68,11 @@ func (m *screen) rules() int {
 
 // View draws the whole screen.
 func (m *screen) View() tea.View {
+	missed := m.colour()
 	lines, cursor := m.draw()
+	m.colourRest(missed)
 	for i, line := range lines {
-		lines[i] = display.Cut(line, m.width, "")
+		lines[i] = m.shown(display.Cut(line, m.width, ""))
 	}
 	// The renderer drops a combining mark after an ASCII letter, so use the composed
 	// character where one exists.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/theme"
@@ -15,6 +16,13 @@ type Style struct {
 	Columns int
 	Detail  bool // show folded parts
 	Theme   *theme.Theme
+	Colours *highlight.Highlighter // finds the colours of code; nil: none
+	Pass    int                    // changes when lines must be rendered again
+}
+
+// Markdown renders Markdown, without empty lines around it.
+func (v Style) Markdown(source string, columns int) []string {
+	return Split(strings.Trim(markdown.Highlighted(source, max(columns, 1), *v.Theme, v.Colours), "\n"))
 }
 
 // Prompt is an input of the user.
@@ -60,7 +68,7 @@ func (b *Answer) changes() int { return b.source.Len() }
 // Render implements [Block].
 func (b *Answer) Render(v Style) []string {
 	if b.stream == nil || b.look != v {
-		b.stream, b.look, b.taken, b.lines = markdown.NewStream(max(v.Columns-2, 1), *v.Theme), v, 0, nil
+		b.stream, b.look, b.taken, b.lines = markdown.NewStream(max(v.Columns-2, 1), *v.Theme, v.Colours), v, 0, nil
 	}
 	b.lines = append(b.lines, Split(b.stream.Add(b.source.String()[b.taken:]))...)
 	b.taken = b.source.Len()
@@ -138,7 +146,7 @@ func (b *Message) changes() int { return 0 }
 
 // Render implements [Block].
 func (b *Message) Render(v Style) []string {
-	lines := Split(strings.TrimRight(markdown.Render(b.Text, max(v.Columns-2, 1), *v.Theme), "\n"))
+	lines := v.Markdown(b.Text, v.Columns-2)
 	switch b.Level {
 	case interactive.LevelWarning:
 		return marked(v, v.Theme.Warning.Render("!"), lines)
