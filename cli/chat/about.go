@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
+	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
 // chatAbout serves /about.
@@ -40,16 +41,26 @@ func (c chatStats) Stats() builtin.Numbers {
 	prompts, started := c.prompts, c.started
 	c.mu.Unlock()
 	n := builtin.Numbers{SessionID: c.config.SessionID(), Started: started, Elapsed: time.Since(started), Prompts: prompts}
-	c.Numbers.Read(func(s *conversation.RunStatistics, _ time.Duration) { addNumbers(&n, s) })
+	c.Numbers.Read(func(s *conversation.RunStatistics, _ time.Duration) { addNumbers(&n, s, c.prices()) })
 	return n
 }
 
+// prices returns the prices of models that the settings contain.
+func (c chatStats) prices() map[string]settings.Price {
+	set, err := c.config.Settings().Current()
+	if err != nil {
+		return nil
+	}
+	return set.Model.Prices
+}
+
 // addNumbers adds statistics.
-func addNumbers(n *builtin.Numbers, s *conversation.RunStatistics) {
+func addNumbers(n *builtin.Numbers, s *conversation.RunStatistics, prices map[string]settings.Price) {
 	for name, m := range s.Models {
 		n.Models = append(n.Models, builtin.ModelNumbers{
 			Model: name, Requests: m.API.Requests, Failed: m.API.Errors, Input: m.Tokens.Prompt, Cached: m.Tokens.Cached,
 			Output: m.Tokens.Candidates, Waited: time.Duration(m.API.LatencyMS) * time.Millisecond,
+			Cost: costOf(prices, name, m.Tokens),
 		})
 	}
 	for name, t := range s.Tools.ByName {

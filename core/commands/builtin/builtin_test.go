@@ -188,7 +188,7 @@ func (w memory) CanAdd() bool                 { return true }
 func (w numbers) Stats() builtin.Numbers {
 	return builtin.Numbers{
 		SessionID: "id", Started: time.Unix(0, 0), Elapsed: 90 * time.Second, Prompts: 3, Added: 12, Removed: 4,
-		Models: []builtin.ModelNumbers{{Model: "big", Requests: 5, Input: 1234567, Output: 89}},
+		Models: []builtin.ModelNumbers{{Model: "big", Requests: 5, Input: 1234567, Output: 89, Cost: "cost 0.12"}},
 		Tools:  []builtin.ToolNumbers{{Tool: "safe_patch", Calls: 2, Failed: 1, Accepted: 1}},
 	}
 }
@@ -368,9 +368,9 @@ func TestCommands(t *testing.T) {
 		"/memory reload":           {"reload memory, memory", "FETTLE.md"},
 		"/memory add":              {"", "Missing fact"},
 		"/memory add I like \"x\"": {"", `^save_memory{"fact":"I like \\"x\\""}$`},
-		"/stats":                   {"", "(?s)^Since this session began:\n\n.*1m30s.*prompts: 3.*2, 1 failed.*12 added, 4 removed.*1,234,567 tokens in"},
+		"/stats":                   {"", "(?s)^Since this session began:\n\n.*1m30s.*prompts: 3.*2, 1 failed.*12 added, 4 removed.*1,234,567 tokens in, 89 out; cost 0.12"},
 		"/usage session":           {"", "prompts: 3"},
-		"/stats model":             {"", "`big` — 5 requests"},
+		"/stats model":             {"", "`big` — 5 requests.*89 out; cost 0.12; 0s waited"},
 		"/stats tools":             {"", "`safe_patch` — 2 calls, 1 failed; 1 accepted"},
 		"/restore":                 {"", "(?s)`t1`.*Change it\n  - `t1.c1` — safe\\\\_patch a.txt"},
 		"/restore t1":              {"preview t1", "(?s)^\\? Restore `a.txt`, `b.txt` and `c_d.txt`\\?\n\nb.txt cannot.*```diff\n-a\n```$"},

@@ -263,6 +263,7 @@ type ModelNumbers struct {
 	Requests, Failed      int
 	Input, Cached, Output int // tokens
 	Waited                time.Duration
+	Cost                  string // of the tokens, or why it is unknown, such as "cost 0.12"; "": not shown
 }
 
 // ToolNumbers are the statistics of one tool.

@@ -128,7 +128,7 @@ func statsCommand(s *Services) *commands.Command {
 			code(n.SessionID), took(n.Elapsed), n.Started.Local().Format("15:04"), thousands(n.Prompts), thousands(calls), thousands(failed),
 			thousands(n.Approvals.Prompts), thousands(n.Approvals.Free), thousands(n.Approvals.Confined), thousands(n.Approvals.Refused), thousands(n.Added), thousands(n.Removed))
 		for _, m := range n.Models {
-			fmt.Fprintf(&b, "- %s: %s, %s tokens in, %s out\n", code(m.Model), count(m.Requests, "request", "requests"), thousands(m.Input), thousands(m.Output))
+			fmt.Fprintf(&b, "- %s: %s, %s tokens in, %s out%s\n", code(m.Model), count(m.Requests, "request", "requests"), thousands(m.Input), thousands(m.Output), costOf(m))
 		}
 		return info("%s", b.String()), nil
 	}
@@ -140,8 +140,8 @@ func statsCommand(s *Services) *commands.Command {
 			plain("model", "Shows requests and tokens of each model.", func(context.Context) (commands.Result, error) {
 				var b strings.Builder
 				for _, m := range s.Stats.Stats().Models {
-					item(&b, m.Model, fmt.Sprintf("%s, %s failed; tokens: %s in, of which %s cached, %s out; %s waited for",
-						count(m.Requests, "request", "requests"), thousands(m.Failed), thousands(m.Input), thousands(m.Cached), thousands(m.Output), took(m.Waited)))
+					item(&b, m.Model, fmt.Sprintf("%s, %s failed; tokens: %s in, of which %s cached, %s out%s; %s waited for",
+						count(m.Requests, "request", "requests"), thousands(m.Failed), thousands(m.Input), thousands(m.Cached), thousands(m.Output), costOf(m), took(m.Waited)))
 				}
 				return titled("Since this session began:", &b, "No model request was sent yet."), nil
 			}),
@@ -155,6 +155,14 @@ func statsCommand(s *Services) *commands.Command {
 			}),
 		},
 	}
+}
+
+// costOf returns the cost of a model for the end of its line.
+func costOf(m ModelNumbers) string {
+	if m.Cost == "" {
+		return ""
+	}
+	return "; " + m.Cost
 }
 
 // took formats a duration.

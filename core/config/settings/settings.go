@@ -144,6 +144,23 @@ type Model struct {
 	// By tool name, the number of tokens to which its output is summarised before
 	// the model sees it.
 	SummarizeToolOutput map[string]Summary `json:"summarizeToolOutput" set:"project=trusted,cut=1,unused"`
+	// Prices of models for /stats, by the name of a model as /stats shows it, or
+	// by its start; the longest match applies, and an empty name is the start of
+	// all. A price of a higher layer replaces
+	// one of the same name as a whole. All prices are in one currency, by
+	// convention US dollars.
+	Prices map[string]Price `json:"prices" set:"merge=shallow,project=trusted,cut=1"`
+}
+
+// Price contains the prices of one model, per million tokens.
+type Price struct {
+	// Price of a million tokens of the prompt.
+	Input float64 `json:"input,omitempty" jsonschema:"minimum=0"`
+	// Price of a million tokens of the answer, thoughts included.
+	Output float64 `json:"output,omitempty" jsonschema:"minimum=0"`
+	// Price of a million tokens of the prompt that the provider had cached. 0:
+	// that of input.
+	CachedInput float64 `json:"cachedInput,omitempty" jsonschema:"minimum=0"`
 }
 
 // Summary configures the summary of a tool's output.
