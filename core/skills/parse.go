@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,28 +46,38 @@ type parsing struct {
 	refused  bool // one of its restrictions is not supported
 }
 
-// restrictions are keys of other programs that restrict the model while a skill is active,
-// in a way that fettle does not support. A skill with one of them is not loaded.
-var restrictions = []string{"disallowed-tools", "disallowedtools", "permissionmode", "permission-mode", "hooks", "agent", "sandbox"}
-
-// restriction refuses a skill with a restriction that would get lost.
+// restriction refuses a skill with a restriction of another program that would get lost.
 func (p *parsing) restriction(m *position.Member) {
-	key := strings.ToLower(m.Key)
-	text, isText := m.Text()
 	switch {
-	case slices.Contains(restrictions, key) && !(isText && (text == "" || text == "inherit")):
-		p.refused = true
-		p.fail(m.Line, "The skill is not used, because its restriction "+m.Key+" is not supported.", "Remove the key if the skill may be used without it.")
-	case key == "allowed-tools" && !isText && m.Value != nil && !isTexts(m.Node):
+	case !position.Restricts(m):
+	case position.Fold(m.Key) == "allowedtools":
 		p.refused = true
 		p.fail(m.Line, "The skill is not used, because allowed-tools is not a list of tools.", "Write allowed-tools: TOOL, TOOL.")
+	default:
+		p.refuse(m.Line, m.Key)
 	}
 }
 
-// isTexts reports whether a node is a list of texts.
-func isTexts(n position.Node) bool {
-	items, isList := n.Value.([]position.Node)
-	return isList && !slices.ContainsFunc(items, func(item position.Node) bool { _, ok := item.Text(); return !ok })
+func (p *parsing) refuse(line int, key string) {
+	p.refused = true
+	p.fail(line, "The skill is not used, because its restriction "+escape.Clip(escape.Line(key), 60)+" is not supported.", "Remove the key if the skill may be used without it.")
+}
+
+// plainRestrictions applies restrictions in a front matter that is not valid YAML: each
+// line that begins with one word and a colon, indented or not.
+func (p *parsing) plainRestrictions(front string, before int, s *Skill) {
+	number := before
+	for line := range strings.Lines(front) {
+		number++
+		key, text, isKey := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case !isKey || strings.ContainsAny(key, " \t"):
+		case position.RestrictsKey(key):
+			p.refuse(number, key)
+		case position.Fold(key) == position.Fold(userOnlyKey) && !strings.EqualFold(strings.TrimSpace(text), "false"):
+			s.Extra = map[string]any{userOnlyKey: true}
+		}
+	}
 }
 
 func (p *parsing) warn(line int, message, remedy string) {
@@ -122,6 +131,7 @@ func (p *parsing) front(front string, before int, s *Skill) {
 		e := position.As(err)
 		p.warn(e.Line, fmt.Sprintf("The front matter is not valid YAML: %s. Its lines were taken as they stand.", strings.TrimSuffix(e.Message, ".")),
 			"Correct it; a text that has a colon and a blank, or begins with a sign, needs quotes.")
+		p.plainRestrictions(front, before, s)
 	}
 	nameLine, named := before+1, ""
 	for _, m := range root.Members() {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Skill is a SKILL.md file: instructions for a kind of work, which a model receives when
@@ -48,9 +49,12 @@ const (
 // userOnly reports whether only the user may activate the skill: it is neither listed for
 // a model, nor activated by one.
 func (s Skill) userOnly() bool {
-	only, given := s.Extra[userOnlyKey]
-	value, isBool := only.(bool)
-	return given && (!isBool || value)
+	for key, only := range s.Extra {
+		if value, isBool := only.(bool); position.Fold(key) == position.Fold(userOnlyKey) && (!isBool || value) {
+			return true
+		}
+	}
+	return false
 }
 
 // userOnlyKey is the key of the front matter that reserves a skill for the user.

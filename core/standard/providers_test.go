@@ -154,7 +154,7 @@ func account(t *testing.T, tokens string) string {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
 	text, err := json.Marshal(map[string]string{
-		"type": "service_account", "client_email": "me@mine.test", "private_key_id": "1", "token_uri": tokens, "project_id": "mine",
+		"type": "service_account", "client_email": "me@mine.test", "private_key_id": "1", "token_uri": tokens, "project_id": "mine", "quota_project_id": "charged",
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 	})
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestVertex(t *testing.T) {
 	var paths []string
 	refused := false
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		paths = append(paths, r.URL.Path+" "+r.Header.Get("Authorization"))
+		paths = append(paths, r.URL.Path+" "+r.Header.Get("Authorization")+r.Header.Get("X-Goog-User-Project"))
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case r.URL.Path == "/token" && refused:
@@ -191,7 +191,7 @@ func TestVertex(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hello", r.Content.Text())
 	require.Equal(t, "/token ", paths[0])
-	require.Equal(t, "/v1beta1/projects/mine/locations/europe-west4/publishers/google/models/gemini-2.5-pro:generateContent Bearer the-token", paths[1])
+	require.Equal(t, "/v1beta1/projects/mine/locations/europe-west4/publishers/google/models/gemini-2.5-pro:generateContent Bearer the-tokencharged", paths[1])
 	names, err := g.(interface {
 		ModelNames(context.Context) ([]string, error)
 	}).ModelNames(t.Context())

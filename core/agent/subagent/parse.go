@@ -239,7 +239,7 @@ func (r *reading) unknownKey(m *position.Member) {
 	if near != "" {
 		remedy = fmt.Sprintf("Did you mean %s?", near)
 	}
-	if slices.Contains(restricting, near) || slices.Contains(foreignRestrictions, folded(m.Key)) {
+	if slices.Contains(restricting, near) || slices.Contains(foreignRestrictions, folded(m.Key)) || position.Restricts(m) {
 		r.drop(m.Line, message+" It seems to restrict the agent, so the agent is not used without it.", remedy)
 		return
 	}

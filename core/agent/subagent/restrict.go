@@ -17,7 +17,7 @@ var restricting = []string{"tools", "disallowed_tools", "permission_mode"}
 
 // foreignRestrictions are folded keys of other programs that restrict an agent in a way that fettle
 // does not support.
-var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbox", "isolation", "readonly"}
+var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbox", "isolation", "readonly"} // also without a value
 
 // entries parses a list of tools, or a comma-separated text. ok is false if part of it is invalid.
 func (r *reading) entries(m *position.Member) (entries []toollist.Entry, ok bool) {

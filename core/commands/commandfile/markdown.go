@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,9 +34,9 @@ var markdownKeys = map[string]string{
 	"effort":  "the command runs with the settings of the session",
 }
 
-// markdownRestrictions are folded keys that restrict a command in a way that fettle does
-// not support. A command with one of them is not loaded.
-var markdownRestrictions = []string{"disallowedtools", "permissionmode", "permissions", "hooks", "agent", "sandbox", "isolation", "tools", "excludetools"}
+// keyTools restricts the tools of a prompt, as other keys do that [position.Restricts]
+// knows. A command with one of them is not loaded.
+const keyTools = "tools"
 
 // markdown reads the command of a Markdown file: an optional YAML front matter, and the
 // prompt.
@@ -102,7 +101,7 @@ func (m *markdownCommand) front(front string, before int) bool {
 		return false
 	}
 	for _, member := range root.Members() {
-		key := foldedKey(member.Key)
+		key := position.Fold(member.Key)
 		text, isText := member.Text()
 		because, known := markdownKeys[key]
 		switch {
@@ -111,11 +110,15 @@ func (m *markdownCommand) front(front string, before int) bool {
 		case key == keyHint:
 			m.hint = hintOf(member)
 		case key == keyAllowedTools:
+			if m.limit != nil {
+				m.fail(m.path, member.Line, "The key "+clipped(member.Key)+" restricts the command a second time.", "Remove one of the two.")
+				return false
+			}
 			if m.limit = limitOf(member.Node, m.dir.Variables); m.limit == nil {
 				m.fail(m.path, member.Line, "The value of "+member.Key+" is not a list of tools, so the restrictions of the command are unknown.", "Write "+member.Key+": TOOL, TOOL.")
 				return false
 			}
-		case slices.Contains(markdownRestrictions, key):
+		case position.RestrictsKey(key) || key == keyTools:
 			if isText && (text == "" || text == "inherit") {
 				continue
 			}
@@ -153,10 +156,6 @@ func hintOf(m *position.Member) string {
 
 // maxHint bounds the characters of a hint.
 const maxHint = 40
-
-func foldedKey(key string) string {
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
-}
 
 func clipped(text string) string { return escape.Clip(escape.Line(text), 60) }
 

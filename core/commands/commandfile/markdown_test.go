@@ -91,6 +91,7 @@ func TestMarkdownRestrictions(t *testing.T) {
 	for front, line := range map[string]int{
 		"description: d\nallowed-tools: {a: b}": 3, "allowed-tools: [[Read]]": 2, "disallowed-tools: Bash": 2, "permissionMode: plan": 2,
 		"hooks: {}": 2, "agent: Explore": 2, "allowed-tools: [": 2, "Tools: x": 2,
+		"denied_tools: Bash": 2, "sandbox_mode: strict": 2, "allowed-tools: Read\nallowed_tools: Bash": 3,
 	} {
 		set, problems := markdown(t, &shell{}, nil, "---\n"+front+"\n---\nDo it.")
 		require.Empty(t, set.List(), front)

@@ -2,7 +2,9 @@ package gemini
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"strings"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
@@ -16,11 +18,12 @@ import (
 type account struct {
 	turn  chan struct{} // one request renews the token
 	token *oauth2.Token
+	quota string // project that is charged, which credentials of a user name; "": none
 }
 
 func newAccount() *account { return &account{turn: make(chan struct{}, 1)} }
 
-// sign adds a valid token to req. The error is a *model.Error.
+// sign adds a valid token to req, and the project that is charged. The error is a *model.Error.
 func (a *account) sign(ctx context.Context, req *http.Request) error {
 	select {
 	case a.turn <- struct{}{}:
@@ -29,25 +32,33 @@ func (a *account) sign(ctx context.Context, req *http.Request) error {
 		return cancelled(ctx)
 	}
 	if !a.token.Valid() {
-		token, err := defaultToken(ctx)
+		token, quota, err := defaultToken(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return cancelled(ctx)
 		case err != nil:
 			return noToken(err.Error())
 		}
-		a.token = token
+		a.token, a.quota = token, quota
 	}
 	a.token.SetAuthHeader(req)
+	if a.quota != "" {
+		req.Header.Set("X-Goog-User-Project", a.quota)
+	}
 	return nil
 }
 
-func defaultToken(ctx context.Context) (*oauth2.Token, error) {
+func defaultToken(ctx context.Context) (token *oauth2.Token, quota string, err error) {
 	credentials, err := google.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/cloud-platform")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return credentials.TokenSource.Token()
+	var file struct {
+		Quota string `json:"quota_project_id"`
+	}
+	_ = json.Unmarshal(credentials.JSON, &file) // credentials of the machine have no file
+	token, err = credentials.TokenSource.Token()
+	return token, strings.TrimSpace(file.Quota), err
 }
 
 func cancelled(ctx context.Context) *model.Error {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -53,7 +54,7 @@ type generator struct {
 var _ model.Generator = (*generator)(nil)
 
 // New returns a generator that is safe for concurrent use. It does no I/O. It fails with code invalid_config without a key and a
-// project, or if BaseURL is not an HTTP address.
+// project, if Location is not the name of one, or if BaseURL is not an HTTP address.
 func New(o Options) (model.Generator, error) {
 	if o.Project != "" {
 		return newVertex(o)
@@ -76,6 +77,9 @@ func New(o Options) (model.Generator, error) {
 // newVertex returns a generator for Vertex AI.
 func newVertex(o Options) (model.Generator, error) {
 	location := cmp.Or(strings.TrimSpace(o.Location), "global")
+	if strings.Trim(location, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" { // it becomes part of the host that gets the token
+		return nil, fault.New(fault.InvalidConfig, "model.gemini", fmt.Sprintf("The location %.60q of Vertex AI is not valid.", location), "Set GOOGLE_CLOUD_LOCATION to a location such as europe-west4, or to global.")
+	}
 	base, password, err := wire.BaseURL(cmp.Or(o.BaseURL, vertexAPI(location)), "Vertex AI's", "GOOGLE_VERTEX_BASE_URL")
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/oauth2"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
@@ -70,4 +71,12 @@ func TestCancelledBeforeTheToken(t *testing.T) {
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, model.Canceled, e.Kind)
+}
+
+// A location becomes part of the host, so nothing else than a location is accepted.
+func TestLocations(t *testing.T) {
+	for _, location := range []string{"evil.example/", "evil.example#", "us west1", "a@b", "../x", "us.west"} {
+		_, err := New(Options{Project: "p", Location: location})
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), location)
+	}
 }
