@@ -18,8 +18,9 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// frames is the maximum frame rate, per second.
-const frames = 60
+// frames is the maximum frame rate, per second. The library wakes as often also when
+// nothing changes; more would take more than 1 % of a processor on slow machines.
+const frames = 30
 
 func run(ctx context.Context, o Options) error {
 	if o.Now == nil {
