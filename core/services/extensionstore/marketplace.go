@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -261,8 +262,22 @@ func noPlugin(entries []marketplaceEntry, name, location string) error {
 	return fault.New(fault.InvalidToolParams, "extensions.marketplace", message, "Name one with --plugin: "+strings.Join(names, ", ")+".")
 }
 
+// listed returns a list of values, and of the values in lists.
+func listed(values ...json.RawMessage) json.RawMessage {
+	var all []json.RawMessage
+	for _, value := range values {
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil {
+			list = []json.RawMessage{value}
+		}
+		all = append(all, list...)
+	}
+	whole, _ := json.Marshal(all) // decoded values can be encoded
+	return whole
+}
+
 // complete writes the manifest of a plugin with the keys that its marketplace adds. Its
-// own keys take precedence.
+// own keys take precedence; hooks are those of both.
 func complete(dir string, members map[string]json.RawMessage) error {
 	if members == nil {
 		return nil
@@ -286,8 +301,10 @@ func complete(dir string, members map[string]json.RawMessage) error {
 		}
 		var own map[string]json.RawMessage
 		if json.Unmarshal(raw(doc.Tree), &own) == nil {
-			for key, value := range own {
-				whole[key] = value
+			theirs, both := whole[hooksKey]
+			maps.Copy(whole, own)
+			if mine, given := own[hooksKey]; given && both { // hooks may restrict, so none is replaced
+				whole[hooksKey] = listed(mine, theirs)
 			}
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

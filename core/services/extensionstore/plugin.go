@@ -1,6 +1,7 @@
 package extensionstore
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,6 +32,12 @@ const (
 const (
 	pluginServers = ".mcp.json"
 	pluginSkill   = "SKILL.md"
+)
+
+// Keys of hooks: in a manifest, and the event before a call.
+const (
+	hooksKey   = "hooks"
+	beforeCall = "PreToolUse"
 )
 
 // noVersion is the version of a plugin without one.
@@ -343,6 +350,11 @@ func (r *pluginReading) json(file string) (map[string]json.RawMessage, bool) {
 func (r *pluginReading) hooksAndServers() {
 	r.hooks, r.servers = map[string][]json.RawMessage{}, map[string]json.RawMessage{}
 	seen := map[string]bool{}
+	lost := func(key string) {
+		if key == hooksKey {
+			r.lostHooks()
+		}
+	}
 	each := func(key, file string, add func(file string, members map[string]json.RawMessage)) {
 		from := func(path string) {
 			if path == "" || seen[path] {
@@ -351,12 +363,15 @@ func (r *pluginReading) hooksAndServers() {
 			seen[path] = true
 			if members, ok := r.json(path); ok {
 				add(path, members)
+			} else {
+				lost(key)
 			}
 		}
 		if path, err := r.c.find(file, false); err == nil {
 			from(path)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			r.omit(file, "It cannot be used: %s.", cause(err))
+			lost(key)
 		}
 		value, given := r.given[key]
 		if !given || string(value) == "null" {
@@ -371,15 +386,19 @@ func (r *pluginReading) hooksAndServers() {
 			var members map[string]json.RawMessage
 			switch {
 			case json.Unmarshal(item, &path) == nil:
-				from(r.file(path))
-			case json.Unmarshal(item, &members) == nil:
+				if path = r.file(path); path == "" {
+					lost(key)
+				}
+				from(path)
+			case json.Unmarshal(item, &members) == nil && members != nil:
 				add("", members)
 			default:
 				r.omit(key, "It is neither a path nor an object.")
+				lost(key)
 			}
 		}
 	}
-	each("hooks", hooksFile, r.addHooks)
+	each(hooksKey, hooksFile, r.addHooks)
 	each("mcpServers", pluginServers, func(_ string, members map[string]json.RawMessage) {
 		var inner map[string]json.RawMessage
 		if json.Unmarshal(members["mcpServers"], &inner) == nil && inner != nil {
@@ -389,10 +408,21 @@ func (r *pluginReading) hooksAndServers() {
 	})
 }
 
+// lostHooks adds a group without a meaning, in place of hooks that cannot be read: they
+// might refuse calls, so sessions ask about each call.
+func (r *pluginReading) lostHooks() {
+	r.hooks[beforeCall] = append(r.hooks[beforeCall], json.RawMessage(`"hooks that cannot be read"`))
+}
+
 // addHooks adds the groups of an object of events, which may be its member hooks.
 func (r *pluginReading) addHooks(file string, members map[string]json.RawMessage) {
 	var inner map[string]json.RawMessage
-	if json.Unmarshal(members["hooks"], &inner) == nil && inner != nil {
+	if value, given := members[hooksKey]; given {
+		if json.Unmarshal(value, &inner) != nil || inner == nil {
+			r.omit(cmp.Or(file, hooksKey), "Its hooks are not an object of events.")
+			r.lostHooks()
+			return
+		}
 		members = inner
 	}
 	if file != "" {

@@ -47,7 +47,9 @@ type SkillRequest struct {
 type foundSkill struct {
 	name, description string
 	dir               string
-	programs          int // executable files
+	file              string // SKILL.md, below the source
+	programs          int    // executable files
+	refused           string // why sessions do not use it; "": they do
 }
 
 var nameOfSkill = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_. -]*$`)
@@ -168,6 +170,10 @@ func chooseSkills(ctx context.Context, dir, location string, names []string) (ch
 	}
 	taken := map[string]bool{}
 	for _, skill := range all {
+		if skill.refused != "" {
+			lost = append(lost, skill.file+": "+skill.refused)
+			continue
+		}
 		if key := strings.ToLower(skill.name); wanted(skill) && !taken[key] {
 			taken[key] = true
 			chosen = append(chosen, skill)
@@ -177,7 +183,11 @@ func chooseSkills(ctx context.Context, dir, location string, names []string) (ch
 		if !taken[strings.ToLower(name)] {
 			var known []string
 			for _, skill := range all {
-				known = append(known, skill.name)
+				if skill.refused == "" {
+					known = append(known, skill.name)
+				} else if strings.EqualFold(skill.name, name) {
+					return nil, nil, fault.New(fault.InvalidConfig, "skills.install", fmt.Sprintf("The skill %s cannot be installed: %s", skill.name, skill.refused), "Remove the key from its "+pluginSkill+" if the skill may be used without it.")
+				}
 			}
 			return nil, nil, fault.New(fault.InvalidToolParams, "skills.install", fmt.Sprintf("%s has no skill %q.", location, clip(name)), "Its skills are: "+clipAll(known)+".")
 		}
@@ -228,7 +238,7 @@ func findSkills(ctx context.Context, dir string) (all []foundSkill, lost []strin
 			return nil
 		}
 		skill.dir = filepath.Join(dir, filepath.FromSlash(filepath.ToSlash(filepath.Dir(name))))
-		skill.programs = programsIn(skill.dir)
+		skill.file, skill.programs = name, programsIn(skill.dir)
 		all = append(all, skill)
 		return nil
 	})
@@ -272,6 +282,10 @@ func readSkill(root *os.Root, name string) (skill foundSkill, why string) {
 			skill.name = strings.TrimSpace(text)
 		case "description":
 			skill.description = strings.Join(strings.Fields(text), " ")
+		default:
+			if position.Restricts(m) {
+				skill.refused = fmt.Sprintf("Its restriction %q is not supported, so sessions do not use it.", clip(m.Key))
+			}
 		}
 	}
 	switch {
