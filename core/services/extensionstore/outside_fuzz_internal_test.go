@@ -2,8 +2,11 @@ package extensionstore
 
 import (
 	"encoding/json"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -121,4 +124,75 @@ func TestUnrepresentableDirectory(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.ErrorContains(t, err, `"/a\xff"`)
 	require.NotEmpty(t, fault.As(err).Remedy)
+}
+
+// FuzzPlugin holds the parsers of plugins against any text: a plugin that loads has a valid
+// name and no part outside of it, and what a marketplace lists never installs from outside.
+func FuzzPlugin(f *testing.F) {
+	f.Add(`{"name":"kit","commands":["./commands","../x.md"],"skills":"/etc","hooks":["../h.json"],"mcpServers":{"a":{"command":"x"}}}`, `{"plugins":[{"name":"kit","source":"../x"}]}`)
+	f.Add(`{"name":"A b","hooks":{"hooks":7},"userConfig":{"k":{"sensitive":true}}}`, `{"metadata":{"pluginRoot":"/etc"},"plugins":[{"name":"kit","source":"x"}]}`)
+	f.Fuzz(func(t *testing.T, manifest, market string) {
+		dir := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, ".claude-plugin"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(pluginManifest)), []byte(manifest), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(marketplaceFile)), []byte(market), 0o644))
+		home := t.TempDir()
+		s := Open(Options{Dir: filepath.Join(home, "extensions"), Home: home})
+		if e, err := s.loadAt(t.Context(), dir, extensions.InstallMetadata{Type: extensions.InstallLocal, Source: dir}, true); err == nil {
+			require.Empty(t, checkName(e.Name))
+			for _, path := range slices.Concat(e.Plugin.Commands, e.Plugin.Agents, e.Plugin.Skills) {
+				rel, err := filepath.Rel(dir, path)
+				require.NoError(t, err)
+				require.True(t, filepath.IsLocal(rel), path)
+			}
+		}
+		entries, err := readMarketplace(dir, dir)
+		if err != nil {
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+			return
+		}
+		for _, e := range entries {
+			if e.from.url != "" || e.from.unsupported != "" {
+				continue
+			}
+			found, _, err := s.choosePlugin(t.Context(), nil, dir, source{location: dir}, &extensions.InstallMetadata{Plugin: e.Name}, nil)
+			if err != nil {
+				require.NotNil(t, fault.As(err))
+				continue
+			}
+			rel, err := filepath.Rel(dir, found)
+			require.NoError(t, err)
+			require.True(t, filepath.IsLocal(rel), found)
+		}
+	})
+}
+
+// FuzzArchive holds the readers of archives against any bytes: they end within the limits
+// with regular files and directories, or with a code.
+func FuzzArchive(f *testing.F) {
+	f.Add([]byte("PK\x05\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), true)
+	f.Add([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00"), false)
+	f.Fuzz(func(t *testing.T, data []byte, zipped bool) {
+		dir := t.TempDir()
+		archive := filepath.Join(dir, "a.tgz")
+		if zipped {
+			archive = filepath.Join(dir, "a.zip")
+		}
+		require.NoError(t, os.WriteFile(archive, data, 0o644))
+		limits := copyLimits{entries: 20, bytes: 1 << 16, depth: 4}
+		_, err := unpack(t.Context(), archive, filepath.Join(dir, "to"), limits)
+		if err != nil {
+			require.NotNil(t, fault.As(err))
+		}
+		size := int64(0)
+		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			require.NoError(t, err)
+			require.True(t, entry.IsDir() || entry.Type().IsRegular(), path)
+			if info, err := entry.Info(); err == nil && entry.Type().IsRegular() && path != archive {
+				size += info.Size()
+			}
+			return nil
+		}))
+		require.LessOrEqual(t, size, limits.bytes+1)
+	})
 }
