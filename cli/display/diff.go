@@ -22,69 +22,86 @@ func Diff(diff string, t theme.Theme) string {
 	return b.String()
 }
 
-// NumberedDiff formats a unified diff of one file for a terminal: without the file
-// names, each line with its number before and after the change, and a separator
-// between hunks. A line wider than columns is wrapped with its sign repeated; columns
-// below 1 disable wrapping. It also counts the lines added and removed.
-func NumberedDiff(diff string, columns int, t theme.Theme) (text string, added, removed int) {
-	var b strings.Builder
-	width := numberWidth(diff)
-	gutter := 2*width + 2
-	inHunk, oldLine, newLine := false, 0, 0
+// DiffLine is a line of a hunk of a unified diff, safe to print.
+type DiffLine struct {
+	Sign     string // "+", "-", " ", "" for a line without a sign, `\` for a remark, "@@" at the start of a hunk
+	Old, New int    // its number before and after the change, if it has one; see Numbers
+	Text     string // after the sign; a carriage return at its end is a symbol
+}
+
+// Numbers returns the line numbers before and after the change, "" for none.
+func (l DiffLine) Numbers() (before, after string) {
+	if l.Sign != "+" && l.Sign != `\` {
+		before = strconv.Itoa(l.Old)
+	}
+	if l.Sign != "-" && l.Sign != `\` {
+		after = strconv.Itoa(l.New)
+	}
+	return before, after
+}
+
+// ParseDiff returns the lines of a unified diff of one file, without the file names.
+func ParseDiff(diff string) (lines []DiffLine) {
+	oldLine, newLine := 0, 0
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "@@") {
-			if inHunk {
-				b.WriteString(t.Hunk.Render(strings.Repeat(" ", width)+" ⋯") + "\n")
-			}
 			oldLine, newLine = hunkStart(line)
-			inHunk = true
+			lines = append(lines, DiffLine{Sign: "@@"})
 			continue
 		}
-		if !inHunk {
+		if len(lines) == 0 {
 			continue
 		}
-		before, after := "", ""
-		switch {
-		case strings.HasPrefix(line, "+"):
-			after = strconv.Itoa(newLine)
-			newLine++
-			added++
-		case strings.HasPrefix(line, "-"):
-			before = strconv.Itoa(oldLine)
-			oldLine++
-			removed++
-		case !strings.HasPrefix(line, `\`):
-			before, after = strconv.Itoa(oldLine), strconv.Itoa(newLine)
-			oldLine++
-			newLine++
+		sign := ""
+		if line != "" && strings.ContainsAny(line[:1], `+- \`) {
+			sign = line[:1]
 		}
-		style := DiffStyle(line, true, t)
-		for _, piece := range diffPieces(line, columns-gutter) {
-			b.WriteString(t.Dim.Render(fmt.Sprintf("%*s %*s ", width, before, width, after)))
-			b.WriteString(style.Render(piece))
-			b.WriteByte('\n')
-			before, after = "", ""
+		lines = append(lines, DiffLine{Sign: sign, Old: oldLine, New: newLine, Text: diffText(line[len(sign):])})
+		if sign != "+" && sign != `\` {
+			oldLine++
+		}
+		if sign != "-" && sign != `\` {
+			newLine++
 		}
 	}
-	return b.String(), added, removed
+	return lines
 }
 
-// diffPieces splits a line of a diff into pieces that fit, each with its sign.
-func diffPieces(line string, columns int) []string {
-	text := diffText(line)
-	if columns < 2 {
-		return []string{text}
+// DiffDigits returns the width of the line numbers of a diff.
+func DiffDigits(lines []DiffLine) int {
+	most := 0
+	for _, line := range lines {
+		before, after := line.Numbers()
+		most = max(most, len(before), len(after))
 	}
-	sign := ""
-	if text != "" && strings.ContainsAny(text[:1], `+- \`) {
-		sign = text[:1]
+	return max(most, 1)
+}
+
+// NumberedDiff formats a unified diff of one file for line output: each line with its
+// number before and after the change, and a separator between hunks. It also counts
+// the lines added and removed.
+func NumberedDiff(diff string, t theme.Theme) (text string, added, removed int) {
+	var b strings.Builder
+	lines := ParseDiff(diff)
+	width := DiffDigits(lines)
+	for i, line := range lines {
+		switch line.Sign {
+		case "@@":
+			if i > 0 {
+				b.WriteString(t.Hunk.Render(strings.Repeat(" ", width)+" ⋯") + "\n")
+			}
+			continue
+		case "+":
+			added++
+		case "-":
+			removed++
+		}
+		before, after := line.Numbers()
+		b.WriteString(t.Dim.Render(fmt.Sprintf("%*s %*s ", width, before, width, after)))
+		b.WriteString(DiffStyle(line.Sign, true, t).Render(line.Sign+line.Text) + "\n")
 	}
-	pieces := Break(Untab(text[len(sign):], 0), columns-len(sign))
-	for i := range pieces {
-		pieces[i] = sign + pieces[i]
-	}
-	return pieces
+	return b.String(), added, removed
 }
 
 // diffText returns a line of a diff that is safe to print.
@@ -129,19 +146,6 @@ func HunkLengths(header string) (oldLines, newLines int) {
 		return -1
 	}
 	return length(fields[1]), length(fields[2])
-}
-
-// numberWidth returns the width of the line numbers of a diff.
-func numberWidth(diff string) int {
-	most, length := 0, 0 // of the last hunk, which has the highest numbers
-	for line := range strings.Lines(diff) {
-		length++
-		if strings.HasPrefix(line, "@@") {
-			oldLine, newLine := hunkStart(line)
-			most, length = max(oldLine, newLine), 0
-		}
-	}
-	return len(strconv.Itoa(most + length))
 }
 
 // DiffStyle returns the style of a line of a unified diff. inHunk distinguishes the

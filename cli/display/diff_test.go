@@ -27,7 +27,7 @@ func TestDiffColours(t *testing.T) {
 // after.
 func TestNumberedDiff(t *testing.T) {
 	diff := "--- a/f\n+++ b/f\n@@ -9,2 +9,3 @@ func f() -1 +1\n nine\n+new\r\n ten\n@@ -99 +100 @@\n--- no header\n+++ nor this\n\\ No newline at end of file\n"
-	text, added, removed := NumberedDiff(diff, 0, theme.Theme{})
+	text, added, removed := NumberedDiff(diff, theme.Theme{})
 	require.Equal(t, strings.Join([]string{
 		"  9   9  nine",
 		"     10 +new␍",
@@ -38,39 +38,14 @@ func TestNumberedDiff(t *testing.T) {
 		`        \ No newline at end of file`, "",
 	}, "\n"), text)
 	require.Equal(t, [2]int{2, 1}, [2]int{added, removed})
-	coloured, _, _ := NumberedDiff(diff, 0, sixteen)
+	coloured, _, _ := NumberedDiff(diff, sixteen)
 	require.Contains(t, coloured, sixteen.Removed.Render("--- no header"))
 	require.Contains(t, coloured, sixteen.Added.Render("+new␍"))
 
 	for _, odd := range []string{"", "no diff\n", "--- a\n+++ b\n", "@@\n+x", "@@ -x +y @@\n-\n", "@@ -99999999999999999999 +1 @@\n"} {
-		require.NotPanics(t, func() { NumberedDiff(odd, 0, sixteen) }, odd)
-		require.NotPanics(t, func() { NumberedDiff(odd, 9, sixteen) }, odd)
+		require.NotPanics(t, func() { NumberedDiff(odd, sixteen) }, odd)
 	}
-	text, added, _ = NumberedDiff("@@\n+x", 0, theme.Theme{})
+	text, added, _ = NumberedDiff("@@\n+x", theme.Theme{})
 	require.Equal(t, "  0 +x\n", text)
 	require.Equal(t, 1, added)
-}
-
-// A long line is wrapped: nothing is hidden from the approver.
-func TestNumberedDiffFolds(t *testing.T) {
-	diff := "@@ -1,2 +1,2 @@\n-\tshort\n+漢字漢字漢字\n \n\x1b[2Jx\n"
-	text, _, _ := NumberedDiff(diff, 15, theme.Theme{})
-	require.Equal(t, strings.Join([]string{
-		"1   -        sh", // a tab is eight columns after the sign
-		"    -ort",
-		"  1 +漢字漢字漢",
-		"    +字",
-		"2 2  ",
-		"3 3 <U+001B>[2J",
-		"    x", "",
-	}, "\n"), text)
-	for columns := range 40 {
-		text, added, removed := NumberedDiff(diff, columns, sixteen)
-		require.Equal(t, [2]int{1, 1}, [2]int{added, removed})
-		if columns >= 7 {
-			for line := range strings.Lines(text) {
-				require.LessOrEqual(t, Width(strings.TrimSuffix(line, "\n")), columns)
-			}
-		}
-	}
 }

@@ -41,5 +41,5 @@ func TerminalDiff(diff string, colour bool) string { return Diff(diff, diffTheme
 // TerminalNumberedDiff formats a unified diff of one file for a terminal, with line
 // numbers. It also counts the lines added and removed.
 func TerminalNumberedDiff(diff string, colour bool) (text string, added, removed int) {
-	return NumberedDiff(diff, 0, diffTheme(colour))
+	return NumberedDiff(diff, diffTheme(colour))
 }

@@ -65,6 +65,9 @@ type Syntax struct {
 // Backgrounds reports whether changed lines of a diff have backgrounds.
 func (t *Theme) Backgrounds() bool { return t.AddedLine.Background != nil }
 
+// Coloured reports whether the theme has colours.
+func (t *Theme) Coloured() bool { return t.Added.Foreground != nil }
+
 // Plain reports whether the theme has no styles.
 func (t *Theme) Plain() bool { return *t == Theme{ASCII: t.ASCII} }
 

@@ -23,7 +23,7 @@ type confirmation struct {
 	words    editor // the reason
 	wrong    string // why the last key had no effect
 
-	body []string // the description of the call, for the style
+	body description // of the call, for the style
 	look blocks.Style
 }
 

@@ -47,15 +47,19 @@ const (
 func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
 	in := v
 	in.Columns = inside(v.Columns)
-	if c.body == nil || c.look != v {
-		before := c.body
-		c.body, c.look = append(c.requester(v), describe(c.request, in)...), v
-		c.redrawn(before, c.body)
+	if !c.body.colours { // its diffs are drawn again in any case
+		c.look.Pass = v.Pass
+	}
+	if c.body.lines == nil || c.look != v {
+		before := c.body.lines
+		c.body, c.look = description{diffs: c.body.diffs, lines: c.requester(v)}, v
+		c.body.describe(c.request, in)
+		c.redrawn(before, c.body.lines)
 	}
 	all := arrangements()
 	for i, a := range all {
 		lower, listed, cursor := c.lower(a, in, armed)
-		body := c.body[:len(c.body):len(c.body)]
+		body := c.body.lines[:len(c.body.lines):len(c.body.lines)]
 		if listed {
 			body = append(append(body, ""), c.rules(in)...)
 		}
@@ -80,6 +84,7 @@ func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *te
 // arrange draws the parts of the dialog.
 func (c *confirmation) arrange(a arrangement, v blocks.Style, body []string, room int, lower []string, armed bool, cursor *tea.Cursor) ([]string, *tea.Cursor) {
 	shown := c.window(body, room)
+	shown = c.body.draw(shown, c.offset)
 	if !a.framed {
 		title := display.Line(c.request.Details.Title)
 		if c.names(v) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/approval"
+	"github.com/fettle-dev/fettle/cli/diffview"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
@@ -22,62 +23,65 @@ const (
 	maxArgumentLines = 400
 )
 
-// describe returns the effect of a call that needs approval.
-func describe(q bus.ToolConfirmationRequest, v blocks.Style) []string {
+// describe describes the effect of a call that needs approval.
+func (d *description) describe(q bus.ToolConfirmationRequest, v blocks.Style) {
 	c := q.Details
-	var lines []string
 	if c.SystemMessage != "" {
-		lines = append(lines, blocks.Folded("note: "+c.SystemMessage, v.Columns)...)
+		d.add(blocks.Folded("note: "+c.SystemMessage, v.Columns)...)
 	}
 	files := approval.Files(q)
 	switch {
 	case files != nil:
-		lines = append(lines, describeSet(files, v)...)
+		d.describeSet(files, v)
+		d.add("")
 	case c.EditDetails != nil:
-		lines = append(lines, describeEdit(c.EditDetails, q.Modified, v)...)
+		d.describeEdit(c.EditDetails, q.Modified, v)
 	case c.ExecDetails != nil:
-		lines = append(lines, describeCommand(q, v)...)
+		d.add(describeCommand(q, v)...)
 	case c.MCPDetails != nil:
-		lines = append(lines, describeServerTool(q, v)...)
+		d.add(describeServerTool(q, v)...)
 	case c.InfoDetails != nil:
-		lines = append(lines, v.Markdown(c.Prompt, min(v.Columns, maxProse))...)
+		d.colours = true
+		d.add(v.Markdown(c.Prompt, min(v.Columns, maxProse))...)
 		for _, u := range c.URLs {
-			lines = append(lines, display.Break("  "+display.Line(u), v.Columns)...)
+			d.add(display.Break("  "+display.Line(u), v.Columns)...)
 		}
-	}
-	if files != nil {
-		lines = append(lines, "")
 	}
 	for _, path := range c.Paths {
 		if c.EditDetails == nil || path != c.FilePath {
 			for _, line := range display.Break("changes "+display.Line(path), v.Columns) {
-				lines = append(lines, v.Theme.Dim.Render(line))
+				d.add(v.Theme.Dim.Render(line))
 			}
 		}
 	}
-	return lines
 }
 
 // maxProse is the width of prose; longer lines are hard to read.
 const maxProse = 100
 
 // describeSet shows the changes of several files, one section each.
-func describeSet(files []approval.FileChange, v blocks.Style) []string {
-	var sections []string
+func (d *description) describeSet(files []approval.FileChange, v blocks.Style) {
+	diffs := make([]*diffview.Diff, len(files))
 	added, removed := 0, 0
 	for i, file := range files {
-		diff, plus, minus := display.NumberedDiff(file.Diff, v.Columns, *v.Theme)
+		diffs[i] = d.parse(file.Diff, "", v)
+		plus, minus := diffs[i].Stat()
 		added, removed = added+plus, removed+minus
+	}
+	d.add(withStat([]string{fmt.Sprintf("%d files", len(files))}, added, removed, v)...)
+	for i, file := range files {
 		head := blocks.Folded(fmt.Sprintf("%d of %d: %s", i+1, len(files), file.Change), v.Columns)
 		for n, line := range head {
 			head[n] = v.Theme.Strong.Render(line)
 		}
 		if file.Diff != "" {
+			plus, minus := diffs[i].Stat()
 			head = withStat(head, plus, minus, v)
 		}
-		sections = append(append(append(sections, ""), head...), blocks.Split(diff)...)
+		d.add("")
+		d.add(head...)
+		d.addDiff(diffs[i], v)
 	}
-	return append(withStat([]string{fmt.Sprintf("%d files", len(files))}, added, removed, v), sections...)
 }
 
 // withStat adds line counts to the last line, or below it if they do not fit.
@@ -92,19 +96,19 @@ func withStat(lines []string, added, removed int, v blocks.Style) []string {
 }
 
 // describeEdit shows the change of one file.
-func describeEdit(e *bus.EditDetails, modified bool, v blocks.Style) []string {
-	diff, added, removed := display.NumberedDiff(e.FileDiff, v.Columns, *v.Theme)
+func (d *description) describeEdit(e *bus.EditDetails, modified bool, v blocks.Style) {
+	diff := d.parse(e.FileDiff, e.FilePath, v)
+	added, removed := diff.Stat()
 	path := display.Line(e.FilePath)
 	if e.OriginalContent == nil {
 		path = "new file: " + path
 	}
-	lines := display.Break(path, v.Columns)
-	lines = withStat(lines, added, removed, v)
+	d.add(withStat(display.Break(path, v.Columns), added, removed, v)...)
 	if s := e.DiffStat; modified && s != nil {
 		text := fmt.Sprintf("with your changes: +%d −%d, proposed +%d −%d", s.UserAddedLines, s.UserRemovedLines, s.ModelAddedLines, s.ModelRemovedLines)
-		lines = append(lines, blocks.Folded(text, v.Columns)...)
+		d.add(blocks.Folded(text, v.Columns)...)
 	}
-	return append(lines, blocks.Split(diff)...)
+	d.addDiff(diff, v)
 }
 
 // describeCommand shows a command line verbatim but indented, so that no line of it

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/fettle-dev/fettle/cli/diffview"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/interactive"
@@ -360,7 +361,7 @@ func (m *screen) scroll(n int) {
 }
 
 func (m *screen) style() blocks.Style {
-	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: m.look, Colours: m.colours, Pass: m.pass}
+	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: m.look, Wide: m.width >= diffview.TwoColumns, Colours: m.colours, Pass: m.pass}
 }
 
 // Spinner frames, one column each.

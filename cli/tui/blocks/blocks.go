@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/cli/diffview"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/interactive"
@@ -16,6 +17,7 @@ type Style struct {
 	Columns int
 	Detail  bool // show folded parts
 	Theme   *theme.Theme
+	Wide    bool                   // the terminal has room for diffs in two columns
 	Colours *highlight.Highlighter // finds the colours of code; nil: none
 	Pass    int                    // changes when lines must be rendered again
 }
@@ -23,6 +25,11 @@ type Style struct {
 // Markdown renders Markdown, without empty lines around it.
 func (v Style) Markdown(source string, columns int) []string {
 	return Split(strings.Trim(markdown.Highlighted(source, max(columns, 1), *v.Theme, v.Colours), "\n"))
+}
+
+// Diff arranges a diff.
+func (v Style) Diff(d *diffview.Diff) *diffview.Layout {
+	return d.Layout(diffview.Style{Columns: v.Columns, TwoColumns: v.Wide, Theme: v.Theme})
 }
 
 // Prompt is an input of the user.
@@ -200,11 +207,16 @@ func shortened(v Style, lines []string, most int, last bool) []string {
 	if v.Detail || over <= 1 {
 		return lines
 	}
-	note := v.Theme.Dim.Render(display.Cut("… "+display.Thousands(over)+" more lines (ctrl+o)", v.Columns-2, "…"))
+	note := moreLines(v, over)
 	if last {
 		return append([]string{note}, lines[over:]...)
 	}
 	return append(lines[:most:most], note)
+}
+
+// moreLines is a line that counts the omitted ones.
+func moreLines(v Style, n int) string {
+	return v.Theme.Dim.Render(display.Cut("… "+display.Thousands(n)+" more lines (ctrl+o)", v.Columns-2, "…"))
 }
 
 func indented(lines []string, by string) []string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/cli/diffview"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -21,6 +22,9 @@ const (
 	shownSteps  = 4 // last steps of a subagent
 )
 
+// fullDiff is the number of lines of a diff in the colours of code.
+const fullDiff = 1000
+
 // maxSteps is the number of subagent steps kept.
 const maxSteps = 200
 
@@ -30,11 +34,12 @@ type Call struct {
 	Output   *tail // nil: none
 	skipped  bool  // output was dropped because it came too fast
 	Notices  []string
-	stopped  bool    // its turn ended without a result of the call
-	steps    []*step // of the subagent that this call runs
-	children []*Call // calls of the subagent
-	frame    string  // the spinner frame; "" while nothing spins
-	elapsed  string  // while it runs
+	stopped  bool           // its turn ended without a result of the call
+	steps    []*step        // of the subagent that this call runs
+	children []*Call        // calls of the subagent
+	frame    string         // the spinner frame; "" while nothing spins
+	elapsed  string         // while it runs
+	diff     *diffview.Diff // of the result; nil: not yet parsed
 	version  int
 }
 
@@ -59,7 +64,7 @@ func (b *Call) Update(state bus.ToolCallState) {
 	if len(state.Display) == 0 {
 		state.Display = b.State.Display
 	}
-	b.State = state
+	b.State, b.diff = state, nil
 }
 
 // Stop marks a call whose turn has ended.
@@ -253,9 +258,7 @@ func (b *Call) renderResult(v Style) []string {
 	}
 	switch {
 	case shown.Diff != nil:
-		diff, added, removed := display.NumberedDiff(shown.Diff.FileDiff, v.Columns, *v.Theme)
-		lines = append(lines, Stat(added, removed, v))
-		return append(lines, shortened(v, Split(diff), shownResult, false)...)
+		return b.renderDiff(v, shown.Diff.FileDiff, shown.Diff.FilePath)
 	case shown.ANSI != nil:
 		t := newTail(MaxTailLines)
 		t.add(shown.ANSI.ANSI)
@@ -270,6 +273,22 @@ func (b *Call) renderResult(v Style) []string {
 		return nil
 	}
 	return shortened(v, Folded(shown.Text, v.Columns), shownResult, false)
+}
+
+// renderDiff shows a change. Of a long one only the first lines have the colours of
+// code, because all its lines are drawn at once.
+func (b *Call) renderDiff(v Style, text, path string) []string {
+	if b.diff == nil {
+		b.diff = diffview.New(text, path, v.Colours)
+	}
+	added, removed := b.diff.Stat()
+	lines := []string{Stat(added, removed, v)}
+	l := v.Diff(b.diff)
+	if over := l.Len() - shownResult; !v.Detail && over > 1 {
+		return append(append(lines, l.Lines(0, shownResult)...), moreLines(v, over))
+	}
+	n := min(l.Len(), fullDiff)
+	return append(append(lines, l.Lines(0, n)...), l.Plain(n, l.Len())...)
 }
 
 // repeatsTitle reports whether a result only repeats the title: a line that ends with
