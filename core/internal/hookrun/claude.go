@@ -200,7 +200,7 @@ func (r *reader) claudeTimeout(t *position.Table) time.Duration {
 }
 
 // claudeOutput translates the JSON that a hook printed: updatedInput becomes the arguments
-// of the tool. Any other text is returned as it is.
+// of the tool; a change that they cannot have refuses the call. Any other text is returned as it is.
 func claudeOutput(text []byte, call claudeCall) []byte {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(text, &given) != nil {
@@ -212,6 +212,10 @@ func claudeOutput(text []byte, call claudeCall) []byte {
 	}
 	if updated := membersOf(specific["updatedInput"]); updated != nil {
 		specific["tool_input"], _ = json.Marshal(call.ours(updated)) // decoded values can be encoded
+		if call.lost(updated) {
+			specific["permissionDecision"] = json.RawMessage(`"deny"`)
+			specific["permissionDecisionReason"] = json.RawMessage(`"A hook changes arguments of this call that the tool does not have."`)
+		}
 	}
 	for _, key := range []string{"updatedInput", "updatedMCPToolOutput", "sessionTitle"} {
 		delete(specific, key)

@@ -112,4 +112,8 @@ func TestClaudeOutput(t *testing.T) {
 	require.Equal(t, hooks.Block, effect.Decision)
 	effect = fire(hooks.BeforeTool, "read_many_files", `{"paths":["a","b"]}`, outcome(0, "", ""))
 	require.Equal(t, hooks.Ask, effect.Decision)
+	for updated, want := range map[string]hooks.Decision{`{"file_path":"f","new_string":"safe"}`: hooks.Block, `{"file_path":"g","new_string":"b\n"}`: ""} {
+		effect = fire(hooks.BeforeTool, "safe_patch", `{"file_path":"f","unified_diff":"@@ -1 +1 @@\n-a\n+b\n"}`, outcome(0, `{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":`+updated+`}}`, ""))
+		require.Equal(t, want, effect.Decision, updated)
+	}
 }

@@ -46,6 +46,8 @@ type claudeCall struct {
 	input  map[string]json.RawMessage
 	tool   claudeTool
 	partly bool // input does not show all files of the call
+
+	derived []string // names in input that are no arguments here
 }
 
 // claudeCallOf translates a call.
@@ -96,7 +98,18 @@ func claudeCallOf(in hooks.Input, s Subject) claudeCall {
 }
 
 func (c *claudeCall) set(name, value string) {
+	if name != "subagent_type" {
+		c.derived = append(c.derived, name)
+	}
 	c.input[name], _ = json.Marshal(value) // a text can be encoded
+}
+
+// lost reports whether changed input has a change that no argument of the call can have.
+func (c claudeCall) lost(updated map[string]json.RawMessage) bool {
+	return slices.ContainsFunc(c.derived, func(name string) bool {
+		value, given := updated[name]
+		return given && textOf(value) != textOf(c.input[name])
+	})
 }
 
 func textOf(raw json.RawMessage) string {
