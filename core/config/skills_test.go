@@ -307,7 +307,11 @@ func TestSkillsAllowNothing(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: kit\ndescription: d\nallowed-tools: "+form+"\n---\nDo it.\n"), 0o644))
 		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir = home })
 		_, err := s.Skills().Activate(t.Context(), "kit")
-		require.NoError(t, err)
+		if form == "{Bash: yes}" { // not a list: the skill is not used
+			require.ErrorContains(t, err, `no skill "kit"`)
+		} else {
+			require.NoError(t, err, form)
+		}
 		require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("git status")).Decision, form)
 		require.Equal(t, policy.AskUser, explained(t, s.Config, "write_file", `{"file_path":"a","content":""}`).Decision, form)
 	}
