@@ -2,6 +2,7 @@ package tooltest
 
 import (
 	"encoding/json"
+	"sync"
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/tools"
@@ -32,7 +33,7 @@ func CheckResult(t testing.TB, spec tools.Spec, r tools.Result) {
 		t.Errorf("a result of %s has neither JSON content nor Result.Structured, but Spec.OutputSchema requires JSON", spec.Name)
 		return
 	}
-	schema, err := tools.ParseOutputSchema(spec.Name, spec.OutputSchema)
+	schema, err := outputSchema(spec)
 	if err != nil {
 		t.Errorf("Spec.OutputSchema: %v", err)
 		return
@@ -40,4 +41,22 @@ func CheckResult(t testing.TB, spec tools.Spec, r tools.Result) {
 	if err := schema.Fits(given); err != nil {
 		t.Errorf("a result of %s does not fit Spec.OutputSchema: %v\n%s", spec.Name, err, show(given))
 	}
+}
+
+// outputSchemas holds the OutputSchemas that CheckResult has parsed, so that the calls of one tool in many sessions
+// compile its schema once.
+var outputSchemas = sync.OnceValue(func() *sync.Map { return new(sync.Map) })
+
+// outputSchema returns the parsed OutputSchema of spec.
+func outputSchema(spec tools.Spec) (*tools.Schema, error) {
+	key := [2]string{spec.Name, string(spec.OutputSchema)}
+	if found, ok := outputSchemas().Load(key); ok {
+		return found.(*tools.Schema), nil
+	}
+	schema, err := tools.ParseOutputSchema(spec.Name, spec.OutputSchema)
+	if err != nil {
+		return nil, err
+	}
+	found, _ := outputSchemas().LoadOrStore(key, schema)
+	return found.(*tools.Schema), nil
 }
