@@ -162,7 +162,7 @@ func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
 		out := filepath.Join(l.Dir, "bin-"+name)
 		args := []string{"build", "-o", out}
 		if !l.Quick { // built as for a release; otherwise as the tests have already compiled it
-			args = append(args, "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w")
+			args = append(args, "-trimpath", "-ldflags", "-s -w")
 		}
 		cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+l.Dir) // leftovers of an interrupted build are removed with the Lab
