@@ -82,6 +82,10 @@ const (
 	Redraw     Action = "redraw"
 	Suspend    Action = "suspend"
 
+	FindText     Action = "find"
+	FindNext     Action = "find-next"
+	FindPrevious Action = "find-previous"
+
 	Up     Action = "up"
 	Down   Action = "down"
 	Take   Action = "take"
@@ -114,7 +118,7 @@ func Table() []Key {
 		{Input, OpenEditor, []string{"ctrl+g", "ctrl+x ctrl+e"}, nil, "opens the input in `$VISUAL` or `$EDITOR`"},
 		{Input, PasteImage, []string{"ctrl+v"}, nil, "inserts the image of the clipboard"},
 		{Input, Help, []string{"?"}, nil, "shows the keys, with an empty input. After a space it is a character"},
-		{Input, OpenOutput, []string{"alt+o"}, nil, "opens the output of the last call as a page, with line numbers. There `/` searches, `n` and `N` move to the next and previous match, `g` and `G` to the start and end"},
+		{Input, OpenOutput, []string{"alt+o"}, nil, "opens the output of the last call as a page, with line numbers. If it was shortened, the page shows the file with the whole output"},
 		{Input, CancelWork, []string{"esc"}, nil, "cancels the work; twice at an empty input, goes back to an earlier prompt"},
 		{Input, Interrupt, []string{"ctrl+c"}, nil, "cancels the work; otherwise clears the input; with an empty input, twice quits"},
 		{Input, Leave, []string{"ctrl+d"}, nil, "quits, with an empty input; during work, when pressed twice"},
@@ -170,8 +174,11 @@ func Table() []Key {
 		{Page, PageDown, []string{"pgdown", "space", "ctrl+f"}, nil, "scrolls down a page"},
 		{Page, HalfUp, []string{"ctrl+u"}, nil, "scrolls up half a page"},
 		{Page, HalfDown, []string{"ctrl+d"}, nil, "scrolls down half a page"},
-		{Page, ToStart, []string{"home"}, nil, "moves to the start"},
-		{Page, ToEnd, []string{"end"}, nil, "moves to the end"},
+		{Page, ToStart, []string{"home", "g"}, nil, "moves to the start"},
+		{Page, ToEnd, []string{"end", "G"}, nil, "moves to the end"},
+		{Page, FindText, []string{"/"}, nil, "searches a page; case is ignored"},
+		{Page, FindNext, []string{"n"}, nil, "moves to the next match"},
+		{Page, FindPrevious, []string{"N"}, nil, "moves to the previous match"},
 		{Page, Close, []string{"esc", "q", "enter"}, []string{"ctrl+c"}, "closes the page"},
 	}
 }

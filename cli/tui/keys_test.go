@@ -47,8 +47,10 @@ func TestEveryKey(t *testing.T) {
 				case keymap.Page:
 					p := newPager("t", "")
 					p.total, p.rows, p.offset = 100, 10, 40
+					p.lines, p.query = make([]string, 100), "match"
+					p.lines[10], p.lines[70] = "a match", "a match"
 					require.True(t, p.key(keyOf(stroke)) == (k.Action == keymap.Close))
-					require.True(t, k.Action == keymap.Close || p.offset != 40, stroke)
+					require.True(t, k.Action == keymap.Close || p.searching || p.offset != 40, stroke)
 				default:
 					t.Fatalf("no test of the keys of %s", k.Place)
 				}

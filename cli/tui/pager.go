@@ -14,7 +14,8 @@ type pager struct {
 	title, text string
 	scroller
 
-	output []string // shown with line numbers instead of text; nil: text is shown
+	file   *savedOutput // shown instead of text and output; nil: none
+	output []string     // shown with line numbers instead of text; nil: text is shown
 
 	lines []string // of text or output, for the style
 	look  blocks.Style
@@ -28,6 +29,10 @@ type pager struct {
 func newPager(title, text string) *pager { return &pager{title: title, text: text} }
 
 func (p *pager) view(v blocks.Style, rows int) []string {
+	if p.file != nil {
+		shown, where := p.file.view(v, rows-2)
+		return p.framed(v, shown, where)
+	}
 	if p.lines == nil || p.look != v {
 		before := p.lines
 		p.look = v
@@ -39,9 +44,14 @@ func (p *pager) view(v blocks.Style, rows int) []string {
 		p.redrawn(before, p.lines)
 	}
 	shown := p.window(p.lines, rows-2)
+	return p.framed(v, shown, p.where())
+}
+
+// framed returns lines below the title and above the keys.
+func (p *pager) framed(v blocks.Style, shown []string, where string) []string {
 	lines := append([]string{titled(v, p.title)}, shown...)
 	keys := p.foot()
-	if where := p.where(); where != "" {
+	if where != "" {
 		keys += " · " + where
 	}
 	return append(lines, v.Theme.Dim.Render(display.Cut(keys, v.Columns, "…")))
@@ -56,9 +66,18 @@ func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
 	case "esc", "q", "enter", "ctrl+c":
 		return true
 	default:
-		p.scroller.key(stroke)
+		p.move(stroke)
 	}
 	return false
+}
+
+// move scrolls by a key.
+func (p *pager) move(stroke string) {
+	if p.file != nil {
+		p.file.key(stroke)
+		return
+	}
+	p.scroller.key(stroke)
 }
 
 // titled returns a rule with a title.

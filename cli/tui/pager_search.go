@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -53,17 +54,17 @@ func (p *pager) searchKey(k tea.KeyPressMsg) bool {
 		}
 		return true
 	}
-	switch k.Text {
-	case "/":
+	switch keymap.Find(keymap.Page, k.Text) {
+	case keymap.FindText:
 		p.searching, p.query = true, ""
-	case "n":
+	case keymap.FindNext:
 		p.find(1)
-	case "N":
+	case keymap.FindPrevious:
 		p.find(-1)
-	case "g":
-		p.scroll(-p.total)
-	case "G":
-		p.scroll(p.total)
+	case keymap.ToStart:
+		p.move("home")
+	case keymap.ToEnd:
+		p.move("end")
 	default:
 		return false
 	}
@@ -82,16 +83,20 @@ func lastRune(text string) (last rune, size int) {
 // end.
 func (p *pager) find(direction int) {
 	p.missing = false
-	if p.query == "" || len(p.lines) == 0 {
+	if p.query == "" {
 		return
 	}
 	query := strings.ToLower(p.query)
-	n := len(p.lines)
+	if p.file != nil {
+		p.missing = !p.file.find(query, direction)
+		return
+	}
+	n := max(len(p.lines), 1)
 	from := p.found
 	if from < p.offset || from >= p.offset+max(p.rows, 1) {
 		from = p.offset - direction
 	}
-	for i := 1; i <= n; i++ {
+	for i := 1; i <= min(n, len(p.lines)); i++ {
 		at := ((from+direction*i)%n + n) % n
 		if strings.Contains(strings.ToLower(ansi.Strip(p.lines[at])), query) {
 			p.found = at
@@ -114,7 +119,7 @@ func (p *pager) foot() string {
 		return "not found: " + display.Line(p.query)
 	case p.query != "":
 		return "esc closes · n N next and previous match"
-	case p.output != nil:
+	case p.output != nil || p.file != nil:
 		return "esc closes · / searches · g G start and end"
 	}
 	return "esc closes"
@@ -127,8 +132,13 @@ func (m *screen) openOutput() {
 		if !is {
 			continue
 		}
+		title := c.State.Name + " " + c.State.Description
+		if file, err := openSaved(c.Saved()); err == nil {
+			m.pager = &pager{title: title, file: file}
+			return
+		}
 		if output := c.Whole(); len(output) > 0 {
-			m.pager = newOutputPager(c.State.Name+" "+c.State.Description, output)
+			m.pager = newOutputPager(title, output)
 			return
 		}
 	}

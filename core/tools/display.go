@@ -31,6 +31,8 @@ type FileDiff struct {
 // ANSIOutput is styled terminal output with its escape sequences.
 type ANSIOutput struct {
 	ANSI string `json:"ansi"`
+	// SavedPath is the file with the whole output if ANSI is shortened; "": none.
+	SavedPath string `json:"savedPath,omitempty"`
 }
 
 // TodoList is a list of tasks.

@@ -22,15 +22,29 @@ func (b *Call) Whole() []string {
 			text = shown.Diff.FileDiff
 		}
 		if strings.TrimSpace(text) != "" && !b.repeatsTitle(text) {
-			t := newTail(math.MaxInt)
-			t.add(text)
-			return t.whole()
+			return Lines(text)
 		}
 	}
 	if b.Output == nil {
 		return nil
 	}
 	return b.Output.whole()
+}
+
+// Saved returns the file with the whole output of the call; "" if there is none.
+func (b *Call) Saved() string {
+	var shown tools.Display
+	if len(b.State.Display) == 0 || json.Unmarshal(b.State.Display, &shown) != nil || shown.ANSI == nil {
+		return ""
+	}
+	return shown.ANSI.SavedPath
+}
+
+// Lines returns the lines of output as a terminal shows them, safe for the terminal.
+func Lines(output string) []string {
+	t := newTail(math.MaxInt)
+	t.add(output)
+	return t.whole()
 }
 
 // whole returns the kept lines.

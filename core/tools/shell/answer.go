@@ -133,7 +133,7 @@ func display(r process.Result) tools.Display {
 	if note != "" {
 		shown = strings.TrimSuffix(shown, "\n") + "\x1b[0m\n" + note
 	}
-	return tools.Display{ANSI: &tools.ANSIOutput{ANSI: shown}}
+	return tools.Display{ANSI: &tools.ANSIOutput{ANSI: shown, SavedPath: r.SavedPath}}
 }
 
 func join(pids []int) string {
