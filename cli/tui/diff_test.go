@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,7 @@ func TestDiffColours(t *testing.T) {
 			look := theme.New(o)
 			r := newRig(t, newFake())
 			r.m.look, r.m.patience = &look, 0
+			r.m.colours.Until(time.Time{}) // not as in the first frame
 			q := editQuestion()
 			q.Details.EditDetails.FileDiff = goChange
 			asks(r, q)
@@ -71,4 +73,22 @@ func TestDiffColours(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of a long diff, the visible lines have colours wherever the body is scrolled to
+// (UI-01).
+func TestLongDiff(t *testing.T) {
+	look := theme.New(theme.Options{Name: theme.OnDark, Profile: colorprofile.TrueColor})
+	r := newRig(t, newFake())
+	r.m.look, r.m.patience = &look, 0
+	r.m.colours.Until(time.Time{}) // not as in the first frame
+	q := editQuestion()
+	q.Details.EditDetails.FileDiff = "@@ -1,5000 +1,5000 @@\n" + strings.Repeat("-func f(a int)\n+func f(b int)\n", 5000)
+	asks(r, q)
+	for _, keys := range []string{"home", "end", "pgup"} {
+		r.press(keys)
+		require.Contains(t, r.m.View().Content, look.AddedWord.Render("b"), keys)
+		require.Contains(t, r.m.View().Content, look.Syntax.Keyword.On(look.AddedLine).Render("func"), keys)
+	}
+	require.Contains(t, r.text(), "of 10001")
 }
