@@ -38,14 +38,14 @@ func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f
 	defer stop()
 	c := &chat{Setup: conversation.New(p, f), global: g, started: time.Now()}
 	silent := *p
-	silent.Err = &c.notices // the screen belongs to the front end
+	silent.Err, silent.Notify = &c.notices, c.notices.inform // the screen belongs to the front end
 	c.Program, c.Warn = &silent, c.notices.add
 	if err := c.Check(); err != nil {
 		return err
 	}
 	err := c.WithModels(ctx, g, func(s program.Session) error { return c.show(ctx, s, show) })
-	for _, text := range c.notices.take() {
-		p.PrintError(errors.New(text))
+	for _, n := range c.notices.take() {
+		p.PrintError(errors.New(n.text))
 	}
 	if err == nil && ctx.Err() != nil {
 		return program.Interrupted()

@@ -83,7 +83,7 @@ func (c *chat) say(text string) {
 		c.now.message(interactive.LevelInfo, "%s", text)
 		return
 	}
-	c.notices.add(text)
+	c.notices.inform(text)
 }
 
 // warn is say for a warning.
@@ -97,8 +97,8 @@ func (c *chat) warn(text string) {
 
 // printNotices sends the notices that occurred meanwhile.
 func (w *work) printNotices() {
-	for _, text := range w.notices.take() {
-		w.message(interactive.LevelWarning, "%s", text)
+	for _, n := range w.notices.take() {
+		w.message(n.level, "%s", n.text)
 	}
 }
 
@@ -106,16 +106,27 @@ func (w *work) printNotices() {
 // empty. It is safe for concurrent use.
 type notices struct {
 	mu   sync.Mutex
-	list []string
+	list []notice
+}
+
+type notice struct {
+	level interactive.Level
+	text  string
 }
 
 const mostNotices = 1000 // more than a user would read
 
-func (n *notices) add(text string) {
+// add adds a warning.
+func (n *notices) add(text string) { n.put(notice{interactive.LevelWarning, text}) }
+
+// inform adds a message that is not a warning.
+func (n *notices) inform(text string) { n.put(notice{interactive.LevelInfo, text}) }
+
+func (n *notices) put(one notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if text != "" && len(n.list) < mostNotices {
-		n.list = append(n.list, text)
+	if one.text != "" && len(n.list) < mostNotices {
+		n.list = append(n.list, one)
 	}
 }
 
@@ -127,7 +138,7 @@ func (n *notices) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (n *notices) take() []string {
+func (n *notices) take() []notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	list := n.list

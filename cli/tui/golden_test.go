@@ -318,6 +318,16 @@ func TestRetryTakesTheTextBack(t *testing.T) {
 	require.Contains(t, r.text(), "all of it")
 }
 
+// UI-05: the notices of the start stand above the hints, which stay until the first input.
+func TestGreetingBelowNotices(t *testing.T) {
+	s := newFake()
+	s.start = []interactive.Event{{Kind: interactive.EventMessage, Level: interactive.LevelInfo, Text: "The model is gpt-5 of openai, with the key of the variable OPENAI_API_KEY."}}
+	r := newRig(t, s)
+	r.golden("idle-notices", size{200, 50})
+	r.plays(told(agent.Event{Type: agent.EventText, Text: "Hello."}))
+	require.NotContains(t, r.text(), "@ adds a file")
+}
+
 // Session events other than agent events.
 func TestSessionEvents(t *testing.T) {
 	s := newFake()

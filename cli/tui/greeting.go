@@ -23,6 +23,19 @@ func modeMeans(mode string) string {
 	return "changes and commands need approval"
 }
 
+// onlyNotes reports whether the conversation has not begun: it has no input, no answer
+// and no call.
+func (m *screen) onlyNotes() bool {
+	for _, b := range m.transcript.Blocks {
+		switch b.Block.(type) {
+		case *blocks.Message, *blocks.Note:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // greeting returns the lines of an empty conversation, as many as fit into the rows:
 // first the hints, then the state of the session.
 func (m *screen) greeting(v blocks.Style, rows int) []string {

@@ -112,8 +112,12 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	part = part[:min(len(part), m.height-1)]
 	rows := max(m.height-1-len(part), 0)
 	lines, more := m.transcript.Window(rows, v)
-	if len(m.transcript.Blocks) == 0 {
-		lines = m.greeting(v, rows)
+	if m.onlyNotes() { // also below the notices of the start
+		if len(lines) > 0 {
+			lines = append(lines[:len(lines):len(lines)], "")
+		}
+		lines = append(lines, m.greeting(v, max(rows-len(lines), 0))...)
+		lines = lines[:min(len(lines), rows)]
 	}
 	if more && len(lines) > 0 {
 		lines = append(lines[:len(lines)-1:len(lines)-1], v.Theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.Columns, "…")))

@@ -27,6 +27,9 @@ type Program struct {
 	// Keys are the stored keys of model providers. nil: none.
 	Keys *credentials.Store
 
+	// Notify receives the messages that are not warnings. nil: they are printed on Err.
+	Notify func(text string)
+
 	Parsed  bool           // the command line was parsed
 	secrets *redact.Masker // of the session; nil: no session was opened
 }
@@ -61,4 +64,10 @@ func (p *Program) Masks(secrets ...string) {
 }
 
 // PrintNotice prints a message that is not a warning.
-func (p *Program) PrintNotice(text string) { p.PrintError(errors.New(text)) }
+func (p *Program) PrintNotice(text string) {
+	if p.Notify != nil {
+		p.Notify(display.Line(p.Masked(text)))
+		return
+	}
+	p.PrintError(errors.New(text))
+}
