@@ -202,6 +202,9 @@ func TestOneProblem(t *testing.T) {
 func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 	t.Parallel()
 	const maxFiles, maxLines = 30, 4000 // without tests
+	// Packages that are to be divided: the line-by-line front end of chat, and the text field and
+	// the dialogs of tui.
+	larger := map[string][2]int{"cli/chat": {30, 4400}, "cli/tui": {36, 6100}}
 	for _, p := range goList(t, "linux", "./cli/...") {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p.name()), "*.go"))
 		if err != nil {
@@ -214,8 +217,15 @@ func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 				lines += strings.Count(readFile(t, p.name()+"/"+filepath.Base(name)), "\n")
 			}
 		}
-		if n > maxFiles || lines > maxLines {
-			t.Errorf("%s has %d files and %d lines; at most %d and %d", p.name(), n, lines, maxFiles, maxLines)
+		most := [2]int{maxFiles, maxLines}
+		if more, is := larger[p.name()]; is {
+			if n <= maxFiles && lines <= maxLines {
+				t.Errorf("%s is no longer larger than others", p.name())
+			}
+			most = more
+		}
+		if n > most[0] || lines > most[1] {
+			t.Errorf("%s has %d files and %d lines; at most %d and %d", p.name(), n, lines, most[0], most[1])
 		}
 	}
 }
