@@ -210,7 +210,7 @@ func TestPickerYieldsToRequests(t *testing.T) {
 // widths are measured once.
 func BenchmarkPicker(b *testing.B) {
 	p := newPicker(manyPick(10_000))
-	v := (&screen{width: 200}).style()
+	v := (&screen{width: 200, look: new(theme.Theme)}).style()
 	for b.Loop() {
 		p.filter.set("n99")
 		p.refilter()
