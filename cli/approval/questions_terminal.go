@@ -79,7 +79,7 @@ func enterAlone(questions []bus.UserQuestion) string {
 func (t *Terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
 	t.Lines.discard(t.Tty)
 	for {
-		t.Screen.Prompt(display.Fold(q.prompt(t.colour), "", t.Room()))
+		t.Screen.Prompt(ctx, display.Fold(q.prompt(t.colour), "", t.Room()))
 		line, err := t.Lines.Read(ctx)
 		t.Screen.Answered()
 		if ctx.Err() != nil {

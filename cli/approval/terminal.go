@@ -133,7 +133,7 @@ func (t *Terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.Lines.discard(t.Tty)
 	for {
-		t.Screen.Prompt(display.Fold(renderKeys(offered, t.colour), "", t.Room()))
+		t.Screen.Prompt(ctx, display.Fold(renderKeys(offered, t.colour), "", t.Room()))
 		line, err := t.Lines.Read(ctx)
 		t.Screen.Answered()
 		if ctx.Err() != nil {

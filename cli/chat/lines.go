@@ -186,8 +186,8 @@ func (l *lines) input(ctx context.Context) (text string, more bool) {
 
 // line reads one line.
 func (l *lines) line(ctx context.Context, prompt string) (line string, ended, interrupted bool) {
-	l.Screen.Prompt(prompt)
 	reading, stop := l.interruptible(ctx)
+	l.Screen.Prompt(reading, prompt)
 	line, err := l.Lines.Read(reading)
 	l.Screen.Answered()
 	interrupted = stop() && err != nil

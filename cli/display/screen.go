@@ -1,6 +1,7 @@
 package display
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,9 +16,10 @@ import (
 type Screen struct {
 	mu     sync.Mutex
 	W      io.Writer
-	open   bool   // live output has not ended its line
-	prompt string // the line that the user answers; "": none
-	hidden bool   // live output follows the prompt
+	open   bool            // live output has not ended its line
+	prompt string          // the line that the user answers; "": none
+	asking context.Context // of the prompt
+	hidden bool            // live output follows the prompt
 }
 
 // NewScreen returns a Screen that writes to w.
@@ -33,7 +35,7 @@ func (s *Screen) Printf(format string, args ...any) bool {
 		text = "\n" + text
 	}
 	s.open, s.hidden = false, false
-	if s.prompt != "" { // other output came between: repeat the line below it
+	if s.prompted() { // other output came between: repeat the line below it
 		text = strings.TrimSuffix(text, "\n") + "\n" + s.prompt
 		s.open = true
 	}
@@ -42,21 +44,24 @@ func (s *Screen) Printf(format string, args ...any) bool {
 }
 
 // Prompt prints a line that the user answers. Until [Screen.Answered] is called, other
-// output begins on a new line, and the prompt is repeated below it. It reports whether
-// the write succeeded.
-func (s *Screen) Prompt(text string) bool {
+// output begins on a new line, and the prompt is repeated below it unless ctx has ended.
+// It reports whether the write succeeded.
+func (s *Screen) Prompt(ctx context.Context, text string) bool {
 	ok := s.Printf("%s", text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.prompt, s.open = text, true
+	s.prompt, s.asking, s.open = text, ctx, true
 	return ok
 }
+
+// prompted reports whether a line waits for the user's answer.
+func (s *Screen) prompted() bool { return s.prompt != "" && s.asking.Err() == nil }
 
 // Answered ends the prompt: the input has ended its line.
 func (s *Screen) Answered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.prompt, s.open, s.hidden = "", false, false
+	s.prompt, s.asking, s.open, s.hidden = "", nil, false, false
 }
 
 // Live prints a piece of live output after the previous one; open means that its last
@@ -64,7 +69,7 @@ func (s *Screen) Answered() {
 func (s *Screen) Live(text string, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.prompt != "" {
+	if s.prompted() {
 		if !s.hidden {
 			text = "\n" + text
 		}

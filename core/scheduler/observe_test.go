@@ -60,7 +60,7 @@ func TestObserve(t *testing.T) {
 // Each call has an ID of its own in responses and on the bus, but observers see whether the caller chose one.
 func TestObserveSeesCallersIDs(t *testing.T) {
 	var observed []string
-	s := scheduler.New(scheduler.Options{Tools: toolset{}, Observe: []scheduler.Observe{
+	s := scheduler.New(scheduler.Options{Tools: toolset{}, MaxParallel: 1, Observe: []scheduler.Observe{
 		func(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
 			observed = append(observed, r.CallID)
 			return ctx, nil
