@@ -1,18 +1,17 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/cli/chat/lists"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/mcp"
 )
 
 // serverCommand is /mcp show NAME: the tools of a server, and what can be done with it.
@@ -25,7 +24,7 @@ func (l listLoader) serverCommand() *commands.Command {
 			if i < 0 {
 				return nil, fault.New(fault.InvalidToolParams, "cli.mcp", fmt.Sprintf("There is no MCP server %q.", escape.Plain(name, 80)), "Type /mcp list for the servers.")
 			}
-			return nil, l.pick(ctx, func(context.Context) (interactive.Pick, error) { return serverActions(servers[i]), nil })
+			return nil, l.pick(ctx, func(context.Context) (interactive.Pick, error) { return lists.Server(servers[i]), nil })
 		},
 		Completion: func(_ context.Context, _ *commands.Context, typed string) (found []commands.Candidate, _ error) {
 			for _, s := range (chatServers{l.chat}).List() {
@@ -40,64 +39,5 @@ func (l listLoader) serverCommand() *commands.Command {
 
 // pickServer returns the list of /mcp.
 func (c *chat) pickServer(context.Context) (interactive.Pick, error) {
-	return serverList(chatServers{c}.List()), nil
-}
-
-// serverList returns the list of MCP servers.
-func serverList(servers []builtin.Server) interactive.Pick {
-	p := interactive.Pick{Title: "MCP servers", Usage: "/mcp show NAME shows a server.", Empty: "There are no MCP servers. fettle mcp add adds one."}
-	for _, s := range servers {
-		contents := []string{amount(len(s.Tools), "tool")}
-		if n := len(s.Prompts); n > 0 {
-			contents = append(contents, amount(n, "prompt"))
-		}
-		if s.Resources > 0 {
-			contents = append(contents, amount(s.Resources, "resource"))
-		}
-		if s.Confinement != "" {
-			contents = append(contents, s.Confinement)
-		}
-		item := interactive.PickItem{
-			Name: s.Name, State: s.State, Description: cmp.Or(s.Problem, strings.Join(contents, ", ")), Submit: "/mcp show " + s.Name,
-			Detail: strings.Join(contents, ", "),
-		}
-		for _, text := range []string{s.Description, s.Problem} {
-			if text != "" {
-				item.Detail += "\n" + text
-			}
-		}
-		p.Items = append(p.Items, item)
-	}
-	return p
-}
-
-func amount(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// serverActions returns the list of a server: the commands for it, then its tools.
-func serverActions(s builtin.Server) interactive.Pick {
-	p := interactive.Pick{Title: "MCP server " + s.Name + " (" + s.State + ")"}
-	do := func(name, about, command string) {
-		p.Items = append(p.Items, interactive.PickItem{Name: name, Description: about, Detail: s.Problem, Submit: "/mcp " + command + " " + s.Name})
-	}
-	switch mcp.State(s.State) {
-	case mcp.StateBlocked: // by settings, which no command of a session overrides
-		p.Items = append(p.Items, interactive.PickItem{Name: "Blocked", Description: "the settings do not allow this server", Detail: s.Problem})
-	case mcp.StateDisabled:
-		do("Enable", "for this session", "enable")
-	default:
-		do("Reconnect", "ends the connection and opens it again", "enable")
-		do("Disable", "for this session", "disable")
-		if s.Confinement == "" { // at a URL
-			do("Sign in", "opens the page of the server", "auth")
-		}
-	}
-	for _, t := range s.Tools {
-		p.Items = append(p.Items, interactive.PickItem{Name: t.Name, State: "tool", Description: escape.FirstSentence(t.Description), Detail: t.Description})
-	}
-	return p
+	return lists.Servers(chatServers{c}.List()), nil
 }

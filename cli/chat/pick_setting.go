@@ -1,13 +1,12 @@
 package chat
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/cli/chat/lists"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/internal/userfiles"
@@ -15,16 +14,12 @@ import (
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/docs"
 )
-
-// unset is the argument of /settings that removes a key from the user's settings.
-const unset = "--unset"
 
 // settingsCommand is /settings: it lists the settings and changes those of the user.
 func (l listLoader) settingsCommand() *commands.Command {
 	return &commands.Command{
-		Name: "settings", Description: "Lists the settings, or changes yours: /settings KEY VALUE, or /settings KEY " + unset, Kind: commands.KindBuiltIn, AutoExecute: true,
+		Name: "settings", Description: "Lists the settings, or changes yours: /settings KEY VALUE, or /settings KEY " + lists.Unset, Kind: commands.KindBuiltIn, AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			key, value, given := strings.Cut(args, " ")
 			switch value = strings.TrimSpace(value); {
@@ -32,7 +27,7 @@ func (l listLoader) settingsCommand() *commands.Command {
 				return nil, l.pick(ctx, func(ctx context.Context) (interactive.Pick, error) { return l.pickSetting(ctx, "") })
 			case !given:
 				return nil, l.editSetting(ctx, key)
-			case value == unset:
+			case value == lists.Unset:
 				return nil, l.changeSetting(ctx, key, nil)
 			}
 			return nil, l.changeSetting(ctx, key, settings.ParseValue(key, value))
@@ -65,73 +60,7 @@ func (c *chat) pickSetting(ctx context.Context, selected string) (interactive.Pi
 	if err != nil {
 		return interactive.Pick{}, err
 	}
-	return settingList(r, o, settingDescriptions(), selected), nil
-}
-
-// settingList returns the list of settings that have an effect.
-func settingList(r *settings.Result, o settings.Options, descriptions map[string]string, selected string) interactive.Pick {
-	p := interactive.Pick{Title: "Settings", Usage: "/settings KEY VALUE changes yours; fettle config show --origin shows all layers."}
-	for _, k := range settings.Keys() {
-		if k.Unused {
-			continue
-		}
-		name := settings.NameIn(o.Layout, k.Path)
-		description := descriptions[k.Path]
-		if layer := r.InForce(k.Path).Layer; layer != "" && layer != settings.LayerDefault {
-			description = "(" + string(layer) + ") " + description
-		}
-		p.Items = append(p.Items, interactive.PickItem{
-			Name: name, State: userfiles.JSONText(r.Shown(k.Path)), Description: description,
-			Detail: settingDetail(r, k, descriptions[k.Path]), Submit: "/settings " + name, Selected: k.Path == selected,
-		})
-	}
-	return p
-}
-
-// settingDetail describes a key and its value in each layer, the effective one first.
-func settingDetail(r *settings.Result, k settings.Key, description string) string {
-	lines := []string{description, "Takes " + k.Expected + "."}
-	for _, o := range r.Origins(k.Path) {
-		line := fmt.Sprintf("%s: %s", o.Layer, userfiles.JSONText(settings.Masked(k.Path, o.Value)))
-		if o.Source != "" {
-			line += ", " + o.Source
-		}
-		if o.Line > 0 {
-			line += fmt.Sprintf(":%d", o.Line)
-		}
-		if o.Refused != "" {
-			line += " (without effect: " + o.Refused + ")"
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// settingDescriptions returns the descriptions of the keys from the schema of settings
-// files.
-func settingDescriptions() map[string]string {
-	type node struct {
-		Description string
-		Properties  map[string]json.RawMessage
-		AnyOf       []json.RawMessage // a group that accepts a single value, too
-	}
-	all := map[string]string{}
-	var walk func(path string, raw json.RawMessage)
-	walk = func(path string, raw json.RawMessage) {
-		var n node
-		if json.Unmarshal(raw, &n) != nil {
-			return
-		}
-		all[path] = cmp.Or(all[path], n.Description)
-		for _, form := range n.AnyOf {
-			walk(path, form)
-		}
-		for name, below := range n.Properties {
-			walk(strings.TrimPrefix(path+"."+name, "."), below)
-		}
-	}
-	walk("", docs.SettingsSchema())
-	return all
+	return lists.Settings(r, o, selected), nil
 }
 
 // editSetting changes a setting as its type permits: it inverts a boolean, lists the
@@ -159,27 +88,13 @@ func (c *chat) editSetting(ctx context.Context, key string) error {
 	}
 	if words, is := strings.CutPrefix(k.Expected, "one of "); is {
 		return c.pick(ctx, func(context.Context) (interactive.Pick, error) {
-			return valueList(key, strings.Split(words, ", "), value), nil
+			return lists.Values(key, strings.Split(words, ", "), value), nil
 		})
 	}
 	if k.Expected == "an object" {
 		return fault.New(fault.InvalidToolParams, "cli.settings", "The setting "+key+" has entries with names.", "Set one with /settings "+key+".NAME VALUE, or edit the settings file.")
 	}
 	return c.askSetting(ctx, key, k, r)
-}
-
-// valueList returns the list of the values of an enumeration.
-func valueList(key string, values []string, current any) interactive.Pick {
-	p := interactive.Pick{Title: key, Usage: "/settings " + key + " VALUE selects a value."}
-	for _, value := range values {
-		item := interactive.PickItem{Name: value, Submit: "/settings " + key + " " + value, Selected: value == current}
-		if item.Selected {
-			item.State = "current"
-		}
-		p.Items = append(p.Items, item)
-	}
-	p.Items = append(p.Items, interactive.PickItem{Name: "(remove)", Description: "use the value of the other layers", Submit: "/settings " + key + " " + unset})
-	return p
 }
 
 // askSetting asks for the value of a key until it is valid or the user cancels.

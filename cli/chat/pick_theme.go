@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/cli/chat/lists"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/commands"
@@ -28,19 +29,12 @@ func (l listLoader) themeCommand() *commands.Command {
 		Completion: func(_ context.Context, _ *commands.Context, typed string) (found []commands.Candidate, _ error) {
 			for _, name := range theme.Names() {
 				if strings.HasPrefix(name, typed) {
-					found = append(found, commands.Candidate{Value: name, Description: aboutTheme(name)})
+					found = append(found, commands.Candidate{Value: name, Description: lists.AboutTheme(name)})
 				}
 			}
 			return found, nil
 		},
 	}
-}
-
-func aboutTheme(name string) string {
-	return map[string]string{
-		theme.Default: "light or dark, as the background of the terminal", theme.OnLight: "for a light background", theme.OnDark: "for a dark background",
-		theme.ANSI: "the terminal's own sixteen colours", theme.None: "no colours; bold and faint remain",
-	}[name]
 }
 
 // pickTheme returns the list of /theme.
@@ -49,16 +43,7 @@ func (c *chat) pickTheme(context.Context) (interactive.Pick, error) {
 	if err != nil {
 		return interactive.Pick{}, err
 	}
-	current := cmp.Or(c.themeName, set.UI.Theme, theme.Default)
-	p := interactive.Pick{Title: "Theme", Usage: "/theme NAME selects a theme."}
-	for _, name := range theme.Names() {
-		item := interactive.PickItem{Name: name, Description: aboutTheme(name), Submit: "/theme " + name, Theme: name, Selected: name == current}
-		if item.Selected {
-			item.State = "current"
-		}
-		p.Items = append(p.Items, item)
-	}
-	return p, nil
+	return lists.Themes(cmp.Or(c.themeName, set.UI.Theme, theme.Default)), nil
 }
 
 // setTheme selects a theme, and stores it in the user's settings.

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/fettle-dev/fettle/cli/approval"
@@ -18,6 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/cli/internal/pathlist"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/lines"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui"
 	"github.com/fettle-dev/fettle/core/config/settings"
@@ -99,6 +102,24 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	return front(ctx, c, set)
 }
 
+// untilHungUp returns a context that ends when the terminal closes or the program is
+// terminated, but not with Ctrl-C, which is an ordinary key in a session.
+func untilHungUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	pressed := make(chan os.Signal, 1)
+	signal.Notify(pressed, os.Interrupt) // otherwise a second one would end the process
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	return ctx, func() {
+		stop()
+		signal.Stop(pressed)
+	}
+}
+
+// showsLinesOnly reports whether a terminal type, as in TERM, cannot move its cursor.
+// The Windows terminal needs no name.
+func showsLinesOnly(term string) bool {
+	return term == "dumb" || term == "unknown" || term == "" && runtime.GOOS != "windows"
+}
+
 // plain reports whether the session is displayed line by line.
 func (c *chat) plain(set settings.Settings) bool {
 	return c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM"))
@@ -110,9 +131,10 @@ func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 		c.notices.add(fault.Line(err))
 	}
 	if c.plain(set) {
-		return runLines(ctx, c.Program, c, lineOptions{
-			first: c.Flags.First, savedIn: program.ApprovalsFile(c.config), bell: set.UI.Notifications == string(tui.NotifyBell),
+		lines.Run(ctx, lines.Options{
+			Session: c, In: c.In, Out: c.Out, First: c.Flags.First, SavedIn: program.ApprovalsFile(c.config), Bell: set.UI.Notifications == string(tui.NotifyBell),
 		})
+		return nil
 	}
 	c.lists = true
 	in, _ := c.In.(*os.File)

@@ -1,4 +1,4 @@
-package chat
+package lines
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
-	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -109,7 +108,7 @@ func leadLines(t *testing.T, s *spoken, first string) *byLines {
 	s.bus = bus.New(bus.Options{})
 	in, typed := io.Pipe()
 	b := &byLines{spoken: s, out: &shownTo{more: make(chan struct{}, 1)}, in: typed, interrupt: make(chan os.Signal), done: make(chan struct{})}
-	l := newLines(&program.Program{In: in, Out: b.out}, s, b.interrupt)
+	l := newLines(Options{Session: s, In: in, Out: b.out}, b.interrupt)
 	go func() {
 		defer close(b.done)
 		defer l.attach(t.Context())()

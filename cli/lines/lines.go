@@ -1,61 +1,43 @@
-package chat
+// Package lines is the front end for terminals without cursor movement and for screen
+// readers: it displays an interactive session line by line, reads its input as lines, and
+// prints no escape sequences. It knows a session only as an [interactive.Session].
+package lines
 
 import (
 	"context"
+	"io"
 	"math"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
-	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// lineOptions configure [runLines].
-type lineOptions struct {
-	first   string // submitted at the start; "": nothing
-	savedIn string // the file of saved approvals, as displayed
-	bell    bool   // rings when a question waits
+// Options configure [Run].
+type Options struct {
+	Session interactive.Session
+	In      io.Reader
+	Out     io.Writer
+	First   string // submitted at the start; "": nothing
+	SavedIn string // the file of saved approvals, as displayed
+	Bell    bool   // rings when a question waits
 }
 
-// runLines runs an interactive session line by line, for terminals without cursor
-// movement and for screen readers. It prints no escape sequences.
+// Run displays an interactive session until the user leaves it.
 //
 // A line that ends with a backslash continues on the next line. Ctrl-C cancels the
 // running turn; at the prompt, pressing it twice leaves the session. Ctrl-D leaves
-// the session, and so does the end of ctx. Ctrl-C must not end ctx; see
-// [untilHungUp].
-func runLines(ctx context.Context, p *program.Program, s interactive.Session, o lineOptions) error {
+// the session, and so does the end of ctx. Ctrl-C must not end ctx.
+func Run(ctx context.Context, o Options) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	l := newLines(p, s, interrupts)
-	l.Bell, l.SavedIn = o.bell, o.savedIn
+	l := newLines(o, interrupts)
 	defer l.attach(ctx)()
-	l.lead(ctx, o.first)
-	return nil
-}
-
-// untilHungUp returns a context that ends when the terminal closes or the program is
-// terminated, but not with Ctrl-C, which is an ordinary key in a session.
-func untilHungUp(ctx context.Context) (context.Context, context.CancelFunc) {
-	pressed := make(chan os.Signal, 1)
-	signal.Notify(pressed, os.Interrupt) // otherwise a second one would end the process
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
-	return ctx, func() {
-		stop()
-		signal.Stop(pressed)
-	}
-}
-
-// showsLinesOnly reports whether a terminal type, as in TERM, cannot move its cursor.
-// The Windows terminal needs no name.
-func showsLinesOnly(term string) bool {
-	return term == "dumb" || term == "unknown" || term == "" && runtime.GOOS != "windows"
+	l.lead(ctx, o.First)
 }
 
 // lines runs a session line by line.
@@ -69,13 +51,14 @@ type lines struct {
 	awaited map[string]func() // by call id: waits for the output of a running call
 }
 
-func newLines(p *program.Program, s interactive.Session, interrupt <-chan os.Signal) *lines {
-	l := &lines{Terminal: approval.NewTerminal(p.In, display.NewScreen(p.Out), false), session: s, interrupt: interrupt, awaited: map[string]func(){}}
-	if display.IsTerminal(p.In) {
-		l.Tty, _ = p.In.(*os.File)
+func newLines(o Options, interrupt <-chan os.Signal) *lines {
+	l := &lines{Terminal: approval.NewTerminal(o.In, display.NewScreen(o.Out), false), session: o.Session, interrupt: interrupt, awaited: map[string]func(){}}
+	if display.IsTerminal(o.In) {
+		l.Tty, _ = o.In.(*os.File)
 	}
-	l.Columns = func() int { return display.ProseColumns(p.Out, display.UsualColumns) }
-	l.Room = func() int { return display.ProseColumns(p.Out, math.MaxInt) }
+	l.Bell, l.SavedIn = o.Bell, o.SavedIn
+	l.Columns = func() int { return display.ProseColumns(o.Out, display.UsualColumns) }
+	l.Room = func() int { return display.ProseColumns(o.Out, math.MaxInt) }
 	return l
 }
 
