@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
 // candidateRows returns the maximum number of rows for candidates.
@@ -47,7 +48,7 @@ func (c *completion) dismiss() {
 }
 
 // take shows a result unless it is stale.
-func (c *completion) take(msg completionMsg, e *editor) {
+func (c *completion) take(msg completionMsg, e *textfield.Model) {
 	if msg.generation != c.generation {
 		return
 	}
@@ -60,16 +61,16 @@ func (c *completion) take(msg completionMsg, e *editor) {
 
 // choose inserts the selected candidate. It reports whether the input changed, and
 // whether the candidate is also submitted.
-func (c *completion) choose(e *editor) (changed, run bool) {
+func (c *completion) choose(e *textfield.Model) (changed, run bool) {
 	item := c.found.Items[c.at]
 	from, to := c.found.From, c.found.To
-	if from < 0 || to > len(e.text) || from > to {
+	if from < 0 || to > len(e.Text()) || from > to {
 		c.dismiss()
 		return false, false
 	}
-	changed = strings.TrimRight(e.text[from:to], " ") != strings.TrimRight(item.Text, " ")
+	changed = strings.TrimRight(e.Text()[from:to], " ") != strings.TrimRight(item.Text, " ")
 	if changed {
-		e.replace(from, to, typed(item.Text))
+		e.Replace(from, to, textfield.Clean(item.Text))
 	}
 	c.dismiss()
 	return changed, item.Run
@@ -85,9 +86,10 @@ func (m *screen) edited() {
 
 // completable reports whether the input can have candidates.
 func (m *screen) completable() bool {
-	e := &m.input
-	before := e.text[e.lineStart(e.cursor):e.cursor]
-	return len(e.text) < maxRecalled && (strings.HasPrefix(e.text, "/") || strings.Contains(before, "@"))
+	text := m.input.Text()
+	before := text[:m.input.Cursor()]
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	return len(text) < textfield.MaxRecalled && (strings.HasPrefix(text, "/") || strings.Contains(line, "@"))
 }
 
 // complete requests candidates now. If accept is set, a single candidate is inserted.
@@ -98,7 +100,7 @@ func (m *screen) complete(accept bool) {
 }
 
 func (m *screen) lookFor(pause time.Duration) {
-	text, cursor, generation := m.input.text, m.input.cursor, m.completion.generation
+	text, cursor, generation := m.input.Text(), m.input.Cursor(), m.completion.generation
 	m.completion.cancel = m.h.spawn(func(ctx context.Context) {
 		if pause > 0 {
 			timer := time.NewTimer(pause)
@@ -151,11 +153,11 @@ func (m *screen) completionKey(stroke string) bool {
 
 // typedOut reports whether the input equals one of the candidates and the user has
 // not selected another.
-func (c *completion) typedOut(e *editor) bool {
-	if c.at != 0 || c.found.From < 0 || c.found.To > len(e.text) || c.found.From > c.found.To {
+func (c *completion) typedOut(e *textfield.Model) bool {
+	if c.at != 0 || c.found.From < 0 || c.found.To > len(e.Text()) || c.found.From > c.found.To {
 		return false
 	}
-	there := strings.TrimRight(e.text[c.found.From:c.found.To], " ")
+	there := strings.TrimRight(e.Text()[c.found.From:c.found.To], " ")
 	if strings.HasPrefix(there, "@") && strings.HasSuffix(there, "/") {
 		return true // a directory; Tab enters it
 	}

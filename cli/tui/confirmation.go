@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -19,9 +20,9 @@ type confirmation struct {
 	edit    func() editedMsg // nil: cannot be edited
 	scroller
 
-	refusing bool   // the reason for a denial is being typed
-	words    editor // the reason
-	wrong    string // why the last key had no effect
+	refusing bool            // the reason for a denial is being typed
+	words    textfield.Model // the reason
+	wrong    string          // why the last key had no effect
 
 	body description // of the call, for the style
 	look blocks.Style
@@ -42,7 +43,7 @@ func newConfirmation(q bus.ToolConfirmationRequest, savedIn string, edit func() 
 
 func (c *confirmation) paste(text string) bool {
 	if c.refusing {
-		c.words.paste(text)
+		c.words.Paste(text)
 	}
 	return c.refusing
 }
@@ -135,12 +136,12 @@ func (c *confirmation) wordKey(k tea.KeyPressMsg, stroke string) bus.Answer {
 	case "esc": // the text remains for the next denial
 		c.refusing = false
 	case "ctrl+c":
-		c.words.reset()
+		c.words.Reset()
 		return c.answer(bus.Cancel)
 	case "pgup", "pgdown", "shift+up", "shift+down": // reading the call while explaining
 		c.scrollBody(stroke)
 	default:
-		editKey(&c.words, k, inside(c.look.Columns)-noWidth)
+		c.words.Key(k, inside(c.look.Columns)-noWidth)
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ func (c *confirmation) scrollBody(stroke string) {
 func (c *confirmation) answer(o bus.Outcome) bus.Answer {
 	feedback := ""
 	if o == bus.Cancel && c.refusing {
-		feedback = strings.TrimSpace(c.words.value())
+		feedback = strings.TrimSpace(c.words.Value())
 	}
 	return bus.ToolConfirmationResponse{
 		CorrelationID: c.request.CorrelationID, Confirmed: o != bus.Cancel, Outcome: o,

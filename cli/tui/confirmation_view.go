@@ -298,7 +298,7 @@ func (c *confirmation) packed(v blocks.Style, armed bool) (lines []string) {
 // field returns the text field for the reason of a denial.
 func (c *confirmation) field(v blocks.Style) ([]string, *tea.Cursor) {
 	lines := []string{v.Theme.Strong.Render(display.Cut("What should be done instead? Enter alone: no comment", v.Columns, "…"))}
-	text, y, x := c.words.view(max(v.Columns-noWidth, 1), 3)
+	text, y, x := c.words.View(max(v.Columns-noWidth, 1), 3)
 	for i, line := range text {
 		mark := strings.Repeat(" ", noWidth)
 		if i == 0 {

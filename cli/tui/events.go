@@ -63,8 +63,8 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 	case interactive.EventTerminal:
 		return tea.Exec(external{e.Terminal}, func(error) tea.Msg { return terminalEndedMsg{} })
 	case interactive.EventInput:
-		if m.input.text == "" {
-			m.input.set(e.Text)
+		if m.input.Text() == "" {
+			m.input.Set(e.Text)
 			m.completion.dismiss()
 		}
 	case interactive.EventCopy:

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -76,7 +77,7 @@ func (m *screen) editInput() tea.Cmd {
 // editedInput runs the editor.
 func (m *screen) editedInput() (edited inputEditedMsg) {
 	m.h.during(func(ctx context.Context) {
-		edited.text, edited.err = m.o.Edit(ctx, "input.md", m.input.value())
+		edited.text, edited.err = m.o.Edit(ctx, "input.md", m.input.Value())
 	})
 	return edited
 }
@@ -89,10 +90,10 @@ func (m *screen) inputEdited(msg inputEditedMsg) {
 		m.note(interactive.LevelWarning, "The input is unchanged: "+msg.err.Error())
 		return
 	}
-	text := typed(strings.TrimRight(msg.text, "\r\n"))
-	if text == m.input.value() {
+	text := textfield.Clean(strings.TrimRight(msg.text, "\r\n"))
+	if text == m.input.Value() {
 		return
 	}
-	m.input.show(text)
+	m.input.Show(text)
 	m.typedAt = m.h.now()
 }

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -29,7 +30,7 @@ const (
 // field is one question with the answer so far.
 type field struct {
 	bus.UserQuestion
-	words  editor
+	words  textfield.Model
 	chosen map[int]bool // marked options of a multiple choice
 	at     int          // index of the selected option; len(Options): free text
 	answer string
@@ -69,7 +70,7 @@ func (f *form) field() *field {
 func (f *form) paste(text string) bool {
 	q := f.field()
 	if q.typing() {
-		q.words.paste(text)
+		q.words.Paste(text)
 	}
 	return q.typing()
 }
@@ -110,7 +111,7 @@ func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 		return f.enter(q), nil
 	case q.choice() && f.optionKey(q, k, stroke):
 	case q.typing():
-		if !editKey(&q.words, k, inside(f.columns)-2) {
+		if !q.words.Key(k, inside(f.columns)-2) {
 			f.scroller.key(stroke)
 		}
 	default:
@@ -170,7 +171,7 @@ func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 
 // enter accepts the selected option or the typed text as the answer.
 func (f *form) enter(q *field) bus.Answer {
-	switch words := strings.TrimSpace(q.words.value()); {
+	switch words := strings.TrimSpace(q.words.Value()); {
 	case q.typing() && words == "" && q.omittable():
 		q.left = true
 		return f.next()

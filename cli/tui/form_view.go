@@ -170,8 +170,8 @@ func (f *form) lower(v blocks.Style, q *field, armed bool) (lines []string, curs
 
 // typed returns the text field.
 func (f *form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
-	text, y, x := q.words.view(max(v.Columns-2, 2), 4)
-	if q.words.text == "" && q.Placeholder != "" {
+	text, y, x := q.words.View(max(v.Columns-2, 2), 4)
+	if q.words.Text() == "" && q.Placeholder != "" {
 		text = []string{v.Theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.Columns-2, "…"))}
 	}
 	for i := range text {

@@ -364,6 +364,6 @@ func TestSessionEvents(t *testing.T) {
 // A combining mark is part of the text sent to the terminal.
 func TestCombiningMarks(t *testing.T) {
 	r := newRig(t, newFake())
-	r.m.input.insert("e\u0301 ш\u0301")
+	r.m.input.Insert("e\u0301 ш\u0301")
 	require.Contains(t, r.m.View().Content, "\u00e9 ш\u0301")
 }

@@ -5,8 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // imageMsg has the text that stands for images in the input, or text to paste instead.
@@ -55,25 +53,12 @@ func (m *screen) insertImage(msg imageMsg) {
 	case msg.err != nil:
 		m.notice = msg.err.Error()
 	case msg.text == "":
-		m.input.paste(msg.pasted)
+		m.input.Paste(msg.pasted)
 		m.edited()
 	default:
-		m.input.token(msg.text)
+		m.input.InsertToken(msg.text)
 		m.completion.dismiss()
 	}
-}
-
-// token inserts text that counts as one character, and spaces that make it a word.
-func (e *editor) token(text string) {
-	text = typed(text)
-	if before, _ := utf8.DecodeLastRuneInString(e.text[:e.cursor]); e.cursor > 0 && !unicode.IsSpace(before) {
-		e.insert(" ")
-	}
-	if e.pastes == nil {
-		e.pastes = map[string]string{}
-	}
-	e.pastes[text] = text
-	e.replace(e.cursor, e.cursor, text+" ")
 }
 
 // maxDropped limits the files of a paste that may be images.

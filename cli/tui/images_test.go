@@ -18,16 +18,16 @@ func TestPasteImage(t *testing.T) {
 	})
 	r.typeIn("look at")
 	r.press("ctrl+v")
-	r.until(func() bool { return r.m.input.text == "look at [Image 1: PNG] " })
+	r.until(func() bool { return r.m.input.Text() == "look at [Image 1: PNG] " })
 	r.press("backspace", "backspace")
-	require.Equal(t, "look at ", r.m.input.text)
+	require.Equal(t, "look at ", r.m.input.Text())
 	r.press("ctrl+_", "enter")
 	r.until(func() bool { return r.m.turn == nil })
 	require.Equal(t, []string{"look at [Image 1: PNG] "}, r.s.texts()[:1])
 	failure = errors.New("no program reads images of the clipboard: install xclip")
 	r.press("ctrl+v")
 	r.sees("install xclip")
-	require.Empty(t, r.m.input.text)
+	require.Empty(t, r.m.input.Text())
 }
 
 // A paste of image paths inserts the images; other pastes are text (UI-04).
@@ -47,8 +47,8 @@ func TestDroppedImages(t *testing.T) {
 		t.Run(tt.pasted, func(t *testing.T) {
 			r := newRig(t, newFake())
 			r.send(tea.PasteMsg{Content: tt.pasted})
-			r.until(func() bool { return r.m.input.text != "" })
-			require.Equal(t, tt.want, r.m.input.text)
+			r.until(func() bool { return r.m.input.Text() != "" })
+			require.Equal(t, tt.want, r.m.input.Text())
 		})
 	}
 }

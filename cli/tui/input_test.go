@@ -98,10 +98,10 @@ func TestEditing(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%q %s", tt.text, tt.keys), func(t *testing.T) {
 			r := newRig(t, newFake())
-			r.m.input.insert(tt.text)
+			r.m.input.Insert(tt.text)
 			r.press(strings.Fields(tt.keys)...)
-			e := r.m.input
-			require.Equal(t, tt.want, e.text[:e.cursor]+"|"+e.text[e.cursor:])
+			e := &r.m.input
+			require.Equal(t, tt.want, e.Text()[:e.Cursor()]+"|"+e.Text()[e.Cursor():])
 		})
 	}
 }
@@ -113,22 +113,22 @@ func TestHistory(t *testing.T) {
 	r := newRig(t, s)
 	r.typeIn("draft")
 	r.press("up")
-	require.Equal(t, "two\nlines", r.m.input.text)
+	require.Equal(t, "two\nlines", r.m.input.Text())
 	r.typeIn("!")
 	r.press("up", "up")
-	require.Equal(t, "first", r.m.input.text)
+	require.Equal(t, "first", r.m.input.Text())
 	r.press("up")
-	require.Equal(t, "first", r.m.input.text)
+	require.Equal(t, "first", r.m.input.Text())
 	r.press("down")
-	require.Equal(t, "two\nlines!", r.m.input.text)
+	require.Equal(t, "two\nlines!", r.m.input.Text())
 	r.press("down")
-	require.Equal(t, "draft", r.m.input.text)
+	require.Equal(t, "draft", r.m.input.Text())
 	r.press("enter")
 	r.until(func() bool { return r.m.turn == nil })
 	r.press("up")
-	require.Equal(t, "draft", r.m.input.text)
+	require.Equal(t, "draft", r.m.input.Text())
 	r.press("up")
-	require.Equal(t, "two\nlines", r.m.input.text)
+	require.Equal(t, "two\nlines", r.m.input.Text())
 }
 
 // Ctrl-D during a turn must be pressed twice within a limited time.
@@ -160,7 +160,7 @@ func TestDraftBehindQueue(t *testing.T) {
 	r.typeIn("draft")
 	r.press("up", "esc")
 	r.until(func() bool { return r.m.turn == nil })
-	require.Equal(t, "one\ntwo\ndraft", r.m.input.text)
+	require.Equal(t, "one\ntwo\ndraft", r.m.input.Text())
 }
 
 // Enter sends a directory that is typed in full; Tab enters it.
@@ -186,7 +186,7 @@ func TestDirectoryIsSent(t *testing.T) {
 	r.typeIn("@src/")
 	r.until(func() bool { return r.m.completion.open() })
 	r.press("tab")
-	require.Equal(t, "@src/a.go ", r.m.input.text)
+	require.Equal(t, "@src/a.go ", r.m.input.Text())
 }
 
 func TestSearch(t *testing.T) {
@@ -199,9 +199,9 @@ func TestSearch(t *testing.T) {
 	r.press("ctrl+r")
 	require.Contains(t, r.text(), "search: fix  fix the parser")
 	r.press("enter")
-	require.Equal(t, "fix the parser", r.m.input.text)
+	require.Equal(t, "fix the parser", r.m.input.Text())
 	r.press("ctrl+r", "esc")
-	require.Equal(t, "fix the parser", r.m.input.text)
+	require.Equal(t, "fix the parser", r.m.input.Text())
 }
 
 // A paste of 1 MB costs one frame, shows a placeholder, counts as one character, and
@@ -214,28 +214,28 @@ func TestPaste(t *testing.T) {
 	views := r.views
 	r.send(tea.PasteMsg{Content: strings.ReplaceAll(content, "\n", "\r\n")})
 	require.Equal(t, 1, r.views-views)
-	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.text)
+	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.Text())
 	require.Less(t, len(r.m.View().Content), 20_000) // bytes of a frame
 	r.press("left", "right")
 	r.send(tea.PasteMsg{Content: content}) // the same content has the same placeholder
 	r.send(tea.PasteMsg{Content: content + "x"})
-	require.Equal(t, "look: [Pasted 100,001 lines][Pasted 100,001 lines][Pasted 100,001 lines, 2]", r.m.input.text)
+	require.Equal(t, "look: [Pasted 100,001 lines][Pasted 100,001 lines][Pasted 100,001 lines, 2]", r.m.input.Text())
 	r.press("backspace", "backspace")
-	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.text)
+	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.Text())
 	r.press("enter")
 	r.until(func() bool { return r.m.turn == nil })
 	require.Equal(t, []string{"look: " + content}, r.s.texts())
 	require.Less(t, len(r.m.View().Content), 20_000)
 	r.press("up") // and is recalled as one
-	require.Equal(t, "[Pasted 100,001 lines]", r.m.input.text)
-	require.Equal(t, "look: "+content, r.m.input.value())
+	require.Equal(t, "[Pasted 100,001 lines]", r.m.input.Text())
+	require.Equal(t, "look: "+content, r.m.input.Value())
 }
 
 // A short paste is text; control characters are dropped.
 func TestShortPaste(t *testing.T) {
 	r := newRig(t, newFake())
 	r.send(tea.PasteMsg{Content: "a\r\n\x1b[2Jb\x00\u202e"})
-	require.Equal(t, "a\n[2Jb", r.m.input.text)
+	require.Equal(t, "a\n[2Jb", r.m.input.Text())
 }
 
 // Candidates are computed off the screen's goroutine; stale requests are cancelled
@@ -284,7 +284,7 @@ func TestCompletionKeys(t *testing.T) {
 			r.until(r.m.completion.open)
 			r.press(strings.Fields(tt.keys)...)
 			r.until(func() bool { return r.m.turn == nil })
-			require.Equal(t, tt.input, r.m.input.text)
+			require.Equal(t, tt.input, r.m.input.Text())
 			require.Equal(t, tt.submitted, r.s.texts())
 		})
 	}
@@ -299,7 +299,7 @@ func TestTabCompletes(t *testing.T) {
 	r := newRig(t, s)
 	r.typeIn("read ma")
 	r.press("tab")
-	r.until(func() bool { return r.m.input.text == "read main.go " })
+	r.until(func() bool { return r.m.input.Text() == "read main.go " })
 }
 
 // An input submitted during a turn is queued, can be recalled with Up, and runs in
@@ -314,7 +314,7 @@ func TestQueue(t *testing.T) {
 	r.enter("third")
 	require.Contains(t, r.text(), "queued: second")
 	r.press("up")
-	require.Equal(t, "third", r.m.input.text)
+	require.Equal(t, "third", r.m.input.Text())
 	require.NotContains(t, r.text(), "queued: third")
 	r.typeIn("!")
 	r.press("enter")
@@ -344,7 +344,7 @@ func TestInterrupt(t *testing.T) {
 			close(release)
 			r.until(func() bool { return r.m.turn == nil })
 			require.Equal(t, 1, calledOff)
-			require.Equal(t, "later", r.m.input.text)
+			require.Equal(t, "later", r.m.input.Text())
 			require.Equal(t, []string{"work"}, s.texts())
 		})
 	}
@@ -354,7 +354,7 @@ func TestCtrlCWhenIdle(t *testing.T) {
 	r := newRig(t, newFake())
 	r.typeIn("text")
 	r.press("ctrl+c")
-	require.Empty(t, r.m.input.text)
+	require.Empty(t, r.m.input.Text())
 	r.press("ctrl+c")
 	require.Contains(t, r.text(), "ctrl+c again to quit")
 	r.press("x", "backspace", "ctrl+c") // another key in between resets it
@@ -368,7 +368,7 @@ func TestCtrlD(t *testing.T) {
 	r.typeIn("x")
 	r.press("home", "ctrl+d")
 	require.False(t, r.m.quitting)
-	require.Empty(t, r.m.input.text)
+	require.Empty(t, r.m.input.Text())
 	r.press("ctrl+d")
 	require.True(t, r.m.quitting)
 }

@@ -48,10 +48,10 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		m.searchKey(k, stroke)
 	case action == keymap.Interrupt:
 		m.interrupt(armed)
-	case action == keymap.Leave && m.input.text == "":
+	case action == keymap.Leave && m.input.Text() == "":
 		m.leave(armed)
 	case m.completion.open() && m.completionKey(stroke):
-	case action == keymap.CancelWork && m.turn == nil && m.input.text == "":
+	case action == keymap.CancelWork && m.turn == nil && m.input.Text() == "":
 		m.rewind(rewinds)
 	default:
 		return m.inputKey(k, stroke)
@@ -80,8 +80,8 @@ func (m *screen) interrupt(armed bool) {
 	case m.cancelTurn():
 	case armed:
 		m.quitting = true
-	case m.turn == nil && m.input.text != "":
-		m.input.set("") // undo restores it
+	case m.turn == nil && m.input.Text() != "":
+		m.input.Set("") // undo restores it
 		m.history.add("")
 		m.edited()
 	default:
@@ -124,9 +124,9 @@ func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) tea.Cmd {
 	if m.scrollAction(keymap.Find(keymap.Everywhere, stroke)) || strings.Contains(stroke, " ") {
 		return nil
 	}
-	if before := m.input.text; editKey(&m.input, k, m.inputColumns()) {
+	if before := m.input.Text(); m.input.Key(k, m.inputColumns()) {
 		m.typedAt = m.h.now()
-		if m.input.text != before {
+		if m.input.Text() != before {
 			m.edited()
 		} else {
 			m.completion.dismiss()
@@ -160,7 +160,7 @@ func (m *screen) inputAction(action keymap.Action) (cmd tea.Cmd, done bool) {
 	case keymap.PasteImage:
 		m.pasteImage()
 	case keymap.Help:
-		if m.input.text != "" {
+		if m.input.Text() != "" {
 			return nil, false
 		}
 		m.pager = newPager("Keys", keymap.Markdown()+"\n`/help` lists the commands.")
@@ -213,7 +213,7 @@ func (m *screen) typedRun(batch batchMsg) (text string, n int) {
 // typeText inserts typed text into the input.
 func (m *screen) typeText(text string) {
 	m.notice, m.quitArmed = "", false
-	m.input.insert(text)
+	m.input.Insert(text)
 	m.typedAt = m.h.now()
 	m.edited()
 }
@@ -232,17 +232,17 @@ func (m *screen) cycleMode() {
 // enter submits the input, unless it ends with a backslash, which continues the line.
 func (m *screen) enter() {
 	e := &m.input
-	if e.cursor > 0 && e.text[e.cursor-1] == '\\' {
-		e.replace(e.cursor-1, e.cursor, "\n")
+	if e.Cursor() > 0 && e.Text()[e.Cursor()-1] == '\\' {
+		e.Replace(e.Cursor()-1, e.Cursor(), "\n")
 		m.edited()
 		return
 	}
-	text := e.value()
+	text := e.Value()
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	m.history.add(text)
-	e.reset()
+	e.Reset()
 	m.edited()
 	m.completion.dismiss()
 	m.typedAt = m.typedAt.Add(-quietFor) // submitted text counts as no longer being typed
@@ -254,18 +254,18 @@ func (m *screen) enter() {
 func (m *screen) upDown(n int) {
 	m.typedAt = m.h.now() // Up and Enter must not reach a dialog that opens meanwhile
 	e := &m.input
-	if n < 0 && e.text == "" && len(m.queued) > 0 {
+	if n < 0 && e.Text() == "" && len(m.queued) > 0 {
 		last := len(m.queued) - 1
-		e.recall(m.queued[last])
+		e.Recall(m.queued[last])
 		m.queued = m.queued[:last:last]
-		m.history.forget(e.value())
+		m.history.forget(e.Value())
 		return
 	}
-	if e.vertical(n, m.inputColumns()) {
+	if e.Vertical(n, m.inputColumns()) {
 		return
 	}
-	if text, there := m.history.step(n, e.text); there {
-		e.recall(text)
+	if text, there := m.history.step(n, e.Text()); there {
+		e.Recall(text)
 		m.completion.dismiss()
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
 // Every key of the table has an effect where the table says so (UI-04).
@@ -27,7 +28,7 @@ func TestEveryKey(t *testing.T) {
 					_, done := m.inputAction(k.Action)
 					require.True(t, done || k.Action == keymap.NewLine || k.Action == keymap.Interrupt || k.Action == keymap.Leave)
 				case keymap.Edit:
-					require.True(t, new(editor).act(k.Action, 80))
+					require.True(t, new(textfield.Model).Do(k.Action, 80))
 				case keymap.Everywhere:
 					r := newRig(t, newFake())
 					before := len(r.cmds)
@@ -43,7 +44,7 @@ func TestEveryKey(t *testing.T) {
 				case keymap.Search:
 					r := newRig(t, newFake())
 					r.press("ctrl+r", stroke)
-					require.True(t, r.m.search == nil || r.m.search.words.text == "")
+					require.True(t, r.m.search == nil || r.m.search.words.Text() == "")
 				case keymap.Page:
 					p := newPager("t", "")
 					p.total, p.rows, p.offset = 100, 10, 40
@@ -70,13 +71,13 @@ func TestHelpKey(t *testing.T) {
 	require.Nil(t, r.m.pager)
 	r.typeIn("why?")
 	require.Nil(t, r.m.pager)
-	require.Equal(t, "why?", r.m.input.text)
-	r.m.input.reset()
+	require.Equal(t, "why?", r.m.input.Text())
+	r.m.input.Reset()
 	r.typeIn(" ?")
 	require.Nil(t, r.m.pager)
-	r.m.input.reset()
+	r.m.input.Reset()
 	r.send(batchMsg{keyOf("?"), keyOf("x")}) // typed text that arrives at once
-	require.Equal(t, "?x", r.m.input.text)
+	require.Equal(t, "?x", r.m.input.Text())
 }
 
 // Undo restores a replaced placeholder, deleted text survives sending, and a deleted
@@ -86,72 +87,18 @@ func TestUndoAndPlaceholders(t *testing.T) {
 	content := lines(20, "line")
 	r.send(tea.PasteMsg{Content: content})
 	r.press("backspace")
-	require.Empty(t, r.m.input.text)
+	require.Empty(t, r.m.input.Text())
 	r.press("ctrl+_")
-	require.Equal(t, content, r.m.input.value())
+	require.Equal(t, content, r.m.input.Value())
 	r.press("ctrl+u")
 	r.enter("other")
 	r.until(func() bool { return r.m.turn == nil })
 	r.press("ctrl+_")
-	require.Empty(t, r.m.input.text, "undo does not go back beyond what was sent")
+	require.Empty(t, r.m.input.Text(), "undo does not go back beyond what was sent")
 	r.press("ctrl+y")
-	require.Equal(t, "[Pasted 21 lines]", r.m.input.text)
-	require.Equal(t, content, r.m.input.value())
+	require.Equal(t, "[Pasted 21 lines]", r.m.input.Text())
+	require.Equal(t, content, r.m.input.Value())
 	require.Equal(t, []string{"other"}, r.s.texts())
-}
-
-// The changes of a text are bounded, in number and in bytes.
-func TestChangesAreBounded(t *testing.T) {
-	var e editor
-	for range 2 * maxChanges {
-		e.insert("a\n")
-	}
-	require.Len(t, e.changes.made, maxChanges)
-	long := strings.Repeat("x", maxChangeBytes/4)
-	for range 10 {
-		e.set(long)
-		e.set("")
-	}
-	require.LessOrEqual(t, e.changes.bytes, maxChangeBytes)
-	require.NotEmpty(t, e.changes.made)
-	for range 3 * maxKills {
-		e.insert("word ")
-		e.kill(0)
-		e.left()
-	}
-	require.Len(t, e.kills.texts, maxKills)
-}
-
-// Any sequence of changes is undone and repeated exactly.
-func FuzzUndo(f *testing.F) {
-	f.Add("ab\ncd", []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
-	f.Add("日本e\u0301", []byte{9, 9, 3, 5, 5, 0, 12, 13})
-	f.Fuzz(func(t *testing.T, start string, keys []byte) {
-		var e editor
-		e.insert(start)
-		e.changes = changes{}
-		start = e.text
-		actions := []keymap.Action{keymap.Left, keymap.Right, keymap.DeleteWordLeft, keymap.DeleteLeft, keymap.DeleteRight, keymap.Transpose,
-			keymap.DeleteToEnd, keymap.Yank, keymap.YankOlder, keymap.NewLine, keymap.Undo, keymap.Redo, keymap.WordLeft}
-		for _, k := range keys {
-			if int(k) < len(actions) {
-				e.act(actions[k], 20)
-			} else {
-				e.insert(string(rune(k)))
-			}
-			require.LessOrEqual(t, e.cursor, len(e.text))
-		}
-		if len(e.changes.undone) > 0 || len(e.changes.made) == maxChanges {
-			return
-		}
-		end := e.text
-		for e.undo() {
-		}
-		require.Equal(t, start, e.text)
-		for e.redo() {
-		}
-		require.Equal(t, end, e.text)
-	})
 }
 
 // Ctrl-G and Ctrl-X Ctrl-E open the input in the editor, with pastes as text. The
@@ -178,19 +125,19 @@ func TestEditorOfInput(t *testing.T) {
 		r.send(tea.PasteMsg{Content: pasted})
 		edit()
 		require.Equal(t, "look: "+pasted, got)
-		require.Equal(t, "edited\ntext", r.m.input.text)
+		require.Equal(t, "edited\ntext", r.m.input.Text())
 		r.press("ctrl+_")
-		require.Equal(t, "look: [Pasted 21 lines]", r.m.input.text)
+		require.Equal(t, "look: [Pasted 21 lines]", r.m.input.Text())
 		result, failure = "", errors.New("no editor: set VISUAL or EDITOR")
 		edit()
 		require.Contains(t, r.text(), "no editor: set VISUAL or EDITOR")
-		require.Equal(t, "look: [Pasted 21 lines]", r.m.input.text)
+		require.Equal(t, "look: [Pasted 21 lines]", r.m.input.Text())
 	}
 	r := newRig(t, newFake())
 	r.press("ctrl+x")
 	require.Contains(t, r.text(), "Ctrl-X …")
 	r.press("y") // no pair: no effect
-	require.Empty(t, r.m.input.text)
+	require.Empty(t, r.m.input.Text())
 	r.press("ctrl+g")
 	require.Contains(t, r.text(), "this session has no editor")
 }
@@ -212,14 +159,14 @@ func TestSearchBothWays(t *testing.T) {
 	r.press("ctrl+s")
 	require.Equal(t, "fix the lexer", r.m.search.found())
 	r.press("esc")
-	require.Equal(t, "draft", r.m.input.text)
+	require.Equal(t, "draft", r.m.input.Text())
 	r.press("ctrl+r")
 	r.typeIn("F")
 	require.Equal(t, "Fix the parser", r.m.search.found())
 	r.press("enter")
-	require.Equal(t, "Fix the parser", r.m.input.text)
+	require.Equal(t, "Fix the parser", r.m.input.Text())
 	r.press("ctrl+_")
-	require.Equal(t, "draft", r.m.input.text)
+	require.Equal(t, "draft", r.m.input.Text())
 }
 
 // The letters that match are marked, also in a path that is cut at its beginning. Text
@@ -309,7 +256,7 @@ func TestEscTwice(t *testing.T) {
 	r.press("esc")
 	r.until(func() bool { return r.m.turn == nil })
 	require.Equal(t, []string{"/rewind"}, r.s.texts())
-	require.Equal(t, "the prompt", r.m.input.text)
+	require.Equal(t, "the prompt", r.m.input.Text())
 	r.press("esc", "esc")
 	require.Len(t, r.s.texts(), 1)
 }

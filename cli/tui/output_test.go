@@ -115,7 +115,7 @@ func TestHostileText(t *testing.T) {
 	r.typeIn("X")
 	r.check()
 	r.press("esc")
-	r.m.input.reset()
+	r.m.input.Reset()
 	r.typeIn("/")
 	r.until(r.m.completion.open)
 	r.check()
@@ -189,25 +189,7 @@ func FuzzRender(f *testing.F) {
 				}
 			}
 		}
-		e := &editor{}
-		e.insert(text)
-		for _, line := range rowsOf(e, width) {
-			if w := display.Width(line); w > width {
-				t.Fatalf("editor: %d columns of %d: %q", w, width, line)
-			}
-		}
-		for e.cursor > 0 {
-			e.delete(e.previous(e.cursor))
-		}
-		if e.text != "" {
-			t.Fatalf("left: %q", e.text)
-		}
 	})
-}
-
-func rowsOf(e *editor, width int) []string {
-	lines, _, _ := e.view(width, 1000)
-	return lines
 }
 
 // UI-04: a file that the prompt mentions with @ is read before the model answers, and is shown

@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
 // picker shows a list in place of the input, from which the user chooses an item.
@@ -25,7 +26,7 @@ type picker struct {
 	at     int       // index of the selected one in shown
 	offset int       // index of the first visible one in shown
 	page   int       // visible items, as last displayed
-	filter editor
+	filter textfield.Model
 	notice string // of the last key
 
 	previewed  string // the theme in which the screen is displayed; "": none was previewed
@@ -69,7 +70,7 @@ func (p *picker) refilter() {
 		score int
 	}
 	all := make([]scored, 0, len(p.rows))
-	words := strings.Fields(p.filter.text)
+	words := strings.Fields(p.filter.Text())
 	for i, row := range p.rows {
 		s, matches := scored{found: found{item: i}}, true
 		for _, word := range words {
@@ -105,7 +106,7 @@ func (p *picker) selected() int {
 func (p *picker) move(n int) { p.at = max(0, min(p.at+n, len(p.shown)-1)) }
 
 func (p *picker) paste(text string) {
-	p.filter.insert(display.Line(text))
+	p.filter.Insert(display.Line(text))
 	p.refilter()
 }
 
@@ -143,9 +144,9 @@ func (m *screen) pickKey(k tea.KeyPressMsg) {
 		p.move(len(p.shown))
 	case "alt+enter", "ctrl+j", "shift+enter", "ctrl+enter": // the filter has one line
 	default:
-		if before := p.filter.text; editKey(&p.filter, k, m.width) {
+		if before := p.filter.Text(); p.filter.Key(k, m.width) {
 			m.typedAt = m.h.now()
-			if p.filter.text != before {
+			if p.filter.Text() != before {
 				p.refilter()
 			}
 		}

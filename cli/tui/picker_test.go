@@ -192,7 +192,7 @@ func TestPickerFilter(t *testing.T) {
 	require.Contains(t, r.text(), "> number-28")
 	r.send(batchMsg{keyOf("ctrl+u"), keyOf("2"), keyOf("9")})
 	require.Contains(t, r.text(), "> number-29")
-	require.Empty(t, r.m.input.text)
+	require.Empty(t, r.m.input.Text())
 }
 
 // A request of a tool comes before the list, which remains (UI-04).
@@ -212,7 +212,7 @@ func BenchmarkPicker(b *testing.B) {
 	p := newPicker(manyPick(10_000))
 	v := (&screen{width: 200, look: new(theme.Theme)}).style()
 	for b.Loop() {
-		p.filter.set("n99")
+		p.filter.Set("n99")
 		p.refilter()
 		p.view(v, 40)
 	}

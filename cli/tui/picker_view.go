@@ -111,7 +111,7 @@ func (p *picker) drawFilter(v blocks.Style) (string, *tea.Cursor) {
 	if len(p.shown) != len(p.rows) {
 		count = display.Thousands(len(p.shown)) + " of " + count
 	}
-	text, _, x := p.filter.view(max(v.Columns-len(head)-len(count)-2, 4), 1)
+	text, _, x := p.filter.View(max(v.Columns-len(head)-len(count)-2, 4), 1)
 	gap := strings.Repeat(" ", max(v.Columns-len(head)-display.Width(text[0])-len(count), 1))
 	return v.Theme.Dim.Render(head) + text[0] + gap + v.Theme.Dim.Render(count), tea.NewCursor(len(head)+x, 1)
 }

@@ -80,7 +80,7 @@ func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	r.typeIn("y")
 	r.pass(quietFor - time.Millisecond)
 	r.typeIn("y")
-	require.Equal(t, "anyy", r.m.input.text)
+	require.Equal(t, "anyy", r.m.input.Text())
 	r.pass(quietFor)
 	require.Contains(t, r.text(), "Apply this change?")
 	require.NotContains(t, r.text(), "enter answers") // displayed, but accepts no keys yet
@@ -94,7 +94,7 @@ func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	require.Contains(t, r.text(), "enter answers")
 	r.press("y")
 	require.True(t, receive(t, answers).Confirmed)
-	require.Equal(t, "anyy", r.m.input.text)
+	require.Equal(t, "anyy", r.m.input.Text())
 }
 
 // UI-02: keys that recall older input do not select a choice of a dialog that opens
@@ -161,7 +161,7 @@ func TestPasteAtQuestion(t *testing.T) {
 	r.send(tea.PasteMsg{Content: "because"})
 	r.press("enter")
 	require.Equal(t, "because", receive(t, answers).Payload.Feedback)
-	require.Equal(t, "for later", r.m.input.text)
+	require.Equal(t, "for later", r.m.input.Text())
 }
 
 // Requests are shown one at a time, in order, and a held key answers only one.

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
 // Delays.
@@ -56,7 +57,7 @@ type screen struct {
 	calls      map[string]*blocks.Call // of this session, by id
 	answer     answerState
 
-	input      editor
+	input      textfield.Model
 	history    history
 	search     *search
 	completion completion
@@ -252,7 +253,7 @@ func (m *screen) paste(text string) {
 		m.attachFiles(text, paths)
 		return
 	}
-	m.input.paste(text)
+	m.input.Paste(text)
 	m.edited()
 }
 
@@ -313,14 +314,14 @@ func (m *screen) endTurn() {
 	}
 	if ending {
 		if m.history.recalling() { // text typed after the queued inputs is the draft
-			m.input.set(m.history.draft())
+			m.input.Set(m.history.draft())
 		}
 		back := strings.Join(m.queued, "\n")
-		if m.input.text != "" {
-			back += "\n" + m.input.text
+		if m.input.Text() != "" {
+			back += "\n" + m.input.Text()
 		}
 		m.queued = nil
-		m.input.set(back)
+		m.input.Set(back)
 		return
 	}
 	next := m.queued[0]

@@ -6,11 +6,12 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
 // search is a search in the input history.
 type search struct {
-	words   editor
+	words   textfield.Model
 	history *history
 	at      int // index of the match; -1: none
 }
@@ -23,7 +24,7 @@ func (s *search) step(n int) {
 	if s.at >= 0 {
 		from = s.at
 	}
-	for i := s.history.find(s.words.text, from, n); i >= 0; i = s.history.find(s.words.text, i, n) {
+	for i := s.history.find(s.words.Text(), from, n); i >= 0; i = s.history.find(s.words.Text(), i, n) {
 		if s.at < 0 || s.history.entries[i] != s.found() {
 			s.at = i
 			return
@@ -33,7 +34,7 @@ func (s *search) step(n int) {
 
 func (s *search) again() {
 	s.at = -1
-	if s.words.text != "" {
+	if s.words.Text() != "" {
 		s.step(-1)
 	}
 }
@@ -58,12 +59,12 @@ func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
 		s.step(1)
 	case keymap.Accept:
 		if s.at >= 0 {
-			m.input.show(s.found()) // undo restores the input
+			m.input.Show(s.found()) // undo restores the input
 			m.completion.dismiss()
 		}
 		m.search = nil
 	default:
-		if before := s.words.text; editKey(&s.words, k, m.width) && s.words.text != before {
+		if before := s.words.Text(); s.words.Key(k, m.width) && s.words.Text() != before {
 			s.again()
 		}
 	}
@@ -71,7 +72,7 @@ func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
 
 // view returns the search line, which replaces the input, and the cursor column.
 func (s *search) view(v blocks.Style) (line string, x int) {
-	head := "search: " + display.Line(s.words.text)
+	head := "search: " + display.Line(s.words.Text())
 	x = display.Width(head)
 	line = head + v.Theme.Dim.Render("  "+display.Line(s.found()))
 	return display.Cut(line, v.Columns, "…"), min(x, v.Columns-1)

@@ -120,7 +120,7 @@ func (m *screen) segments(v blocks.Style) []segment {
 		elapsed = blocks.Duration(d.Truncate(time.Minute))
 	}
 	notice := segment{rank: 0, style: t.Warning}
-	if m.notice != "" && m.input.text != "" {
+	if m.notice != "" && m.input.Text() != "" {
 		notice.text = m.notice
 	}
 	return []segment{

@@ -7,11 +7,6 @@
 // the text of a retried answer disappears. Text in the scrollback of a terminal could
 // not be changed.
 //
-// The text field is its own, not the text area of bubbles v2 (v2.2.1). That one moves
-// its cursor by code points, which splits combined characters and emoji; holds a long
-// paste as rows, which makes each key slow; and has neither placeholders that count as
-// one character, nor undo, nor byte offsets for completion.
-//
 // The scrolling window of dialogs and pages is its own, too. The viewport of bubbles
 // measures every line whenever its content is set, pads the visible ones again for each
 // frame, and keeps its place by line number, which a resized window changes.

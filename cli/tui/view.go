@@ -33,7 +33,7 @@ func (m *screen) layout() layout {
 	left := m.height - 1 // the status line
 	if m.question() == nil && m.pager == nil && m.picker == nil {
 		most := max(min(m.height/3, 10), 1)
-		l.input = min(len(m.input.rows(m.inputColumns())), most) + m.rules()
+		l.input = min(m.input.Height(m.inputColumns()), most) + m.rules()
 		if m.completion.open() {
 			l.candidates = min(len(m.completion.found.Items), candidateRows(m.height), max(left-l.input-l.working, 0))
 		}
@@ -151,7 +151,7 @@ func (m *screen) drawInput(v blocks.Style, l layout) (lines []string, cursor *te
 		cursor = tea.NewCursor(x, len(lines))
 		lines = append(lines, line)
 	} else {
-		text, y, x := m.input.view(m.inputColumns(), l.input-m.rules())
+		text, y, x := m.input.View(m.inputColumns(), l.input-m.rules())
 		cursor = tea.NewCursor(2+x, len(lines)+y)
 		for i, line := range text {
 			mark := "  "
@@ -160,7 +160,7 @@ func (m *screen) drawInput(v blocks.Style, l layout) (lines []string, cursor *te
 			}
 			lines = append(lines, mark+line)
 		}
-		if m.input.text == "" {
+		if m.input.Text() == "" {
 			lines[len(lines)-1] += v.Theme.Dim.Render(display.Cut(m.hint(), v.Columns-2, "…"))
 		}
 	}

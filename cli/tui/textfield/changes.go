@@ -1,4 +1,4 @@
-package tui
+package textfield
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Limits of the changes and deleted texts that an editor keeps.
+// Limits of the changes and deleted texts that a field keeps.
 const (
 	maxChanges     = 1000
 	maxChangeBytes = 16 << 20
@@ -75,34 +75,34 @@ func newWord(before, typed string) bool {
 }
 
 // undo undoes the last change. It returns false if there is none.
-func (e *editor) undo() bool {
-	n := len(e.changes.made)
+func (m *Model) undo() bool {
+	n := len(m.changes.made)
 	if n == 0 {
 		return false
 	}
-	c := e.changes.made[n-1]
-	e.changes.made, e.changes.undone = e.changes.made[:n-1], append(e.changes.undone, c)
-	e.changes.bytes -= len(c.removed) + len(c.inserted)
-	e.text = e.text[:c.at] + c.removed + e.text[c.at+len(c.inserted):]
-	e.move(c.before)
+	c := m.changes.made[n-1]
+	m.changes.made, m.changes.undone = m.changes.made[:n-1], append(m.changes.undone, c)
+	m.changes.bytes -= len(c.removed) + len(c.inserted)
+	m.text = m.text[:c.at] + c.removed + m.text[c.at+len(c.inserted):]
+	m.move(c.before)
 	return true
 }
 
 // redo repeats the change that was undone last. It returns false if there is none.
-func (e *editor) redo() bool {
-	n := len(e.changes.undone)
+func (m *Model) redo() bool {
+	n := len(m.changes.undone)
 	if n == 0 {
 		return false
 	}
-	c := e.changes.undone[n-1]
-	e.changes.undone, e.changes.made = e.changes.undone[:n-1], append(e.changes.made, c)
-	e.changes.bytes += len(c.removed) + len(c.inserted)
-	e.text = e.text[:c.at] + c.inserted + e.text[c.at+len(c.removed):]
-	e.move(c.at + len(c.inserted))
+	c := m.changes.undone[n-1]
+	m.changes.undone, m.changes.made = m.changes.undone[:n-1], append(m.changes.made, c)
+	m.changes.bytes += len(c.removed) + len(c.inserted)
+	m.text = m.text[:c.at] + c.inserted + m.text[c.at+len(c.removed):]
+	m.move(c.at + len(c.inserted))
 	return true
 }
 
-// kills are the deleted texts of an editor, the last one at the end.
+// kills are the deleted texts of a field, the last one at the end.
 type kills struct {
 	texts    []string
 	at       int // index of the text that was inserted last
@@ -111,14 +111,14 @@ type kills struct {
 
 // kill deletes the text between the cursor and i, and keeps it for yank. Texts that are
 // deleted one after the other are kept as one.
-func (e *editor) kill(i int) {
-	from, to := min(i, e.cursor), max(i, e.cursor)
+func (m *Model) kill(i int) {
+	from, to := min(i, m.cursor), max(i, m.cursor)
 	if from == to {
 		return
 	}
-	text, again, forward := e.text[from:to], e.changes.last == killing, i > e.cursor
-	e.change(from, to, "", killing)
-	k := &e.kills
+	text, again, forward := m.text[from:to], m.changes.last == killing, i > m.cursor
+	m.change(from, to, "", killing)
+	k := &m.kills
 	last := len(k.texts) - 1
 	switch {
 	case again && last >= 0 && forward:
@@ -132,30 +132,30 @@ func (e *editor) kill(i int) {
 }
 
 // yank inserts the text that was deleted last.
-func (e *editor) yank() {
-	if n := len(e.kills.texts); n > 0 {
-		e.yankAt(n-1, e.cursor, e.cursor)
+func (m *Model) yank() {
+	if n := len(m.kills.texts); n > 0 {
+		m.yankAt(n-1, m.cursor, m.cursor)
 	}
 }
 
 // yankOlder replaces text just inserted by yank by the text that was deleted before it.
-func (e *editor) yankOlder() {
-	k := &e.kills
-	if n := len(k.texts); n > 0 && e.changes.last == yanking && k.to <= len(e.text) {
-		e.yankAt((k.at+n-1)%n, k.from, k.to)
+func (m *Model) yankOlder() {
+	k := &m.kills
+	if n := len(k.texts); n > 0 && m.changes.last == yanking && k.to <= len(m.text) {
+		m.yankAt((k.at+n-1)%n, k.from, k.to)
 	}
 }
 
-func (e *editor) yankAt(i, from, to int) {
-	e.change(from, to, e.kills.texts[i], yanking)
-	e.kills.at, e.kills.from, e.kills.to = i, from, e.cursor
+func (m *Model) yankAt(i, from, to int) {
+	m.change(from, to, m.kills.texts[i], yanking)
+	m.kills.at, m.kills.from, m.kills.to = i, from, m.cursor
 }
 
 // keptPastes returns the pastes of the placeholders in deleted texts.
-func (e *editor) keptPastes() map[string]string {
+func (m *Model) keptPastes() map[string]string {
 	kept := map[string]string{}
-	for label, content := range e.pastes {
-		for _, text := range e.kills.texts {
+	for label, content := range m.pastes {
+		for _, text := range m.kills.texts {
 			if strings.Contains(text, label) {
 				kept[label] = content
 			}
@@ -166,17 +166,17 @@ func (e *editor) keptPastes() map[string]string {
 
 // transpose exchanges the characters before and after the cursor, at the end of a line
 // the last two.
-func (e *editor) transpose() {
-	at := e.cursor
-	if at == e.lineEnd(at) {
-		at = e.previous(at)
+func (m *Model) transpose() {
+	at := m.cursor
+	if at == m.lineEnd(at) {
+		at = m.previous(at)
 	}
-	start := e.lineStart(e.cursor)
+	start := m.lineStart(m.cursor)
 	if at <= start {
 		return
 	}
-	from, to := e.previous(at), e.next(at)
-	e.change(from, to, e.text[at:to]+e.text[from:at], other)
+	from, to := m.previous(at), m.next(at)
+	m.change(from, to, m.text[at:to]+m.text[from:at], other)
 }
 
 // kindOf returns the kind of an insertion: a single character is typed.
