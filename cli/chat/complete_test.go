@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -19,6 +20,7 @@ func TestChatFindsFiles(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(project, name), []byte("build/\n"), 0o600))
 		}
+		require.Eventually(t, func() bool { return len(c.files.Find(ctx, "f.txt", 1)) > 0 }, time.Minute, time.Millisecond, "completion waits a second for the first list")
 		find := func(text string) (labels []string) {
 			for _, item := range c.Complete(ctx, text, len(text)).Items {
 				label := []byte(item.Label)
