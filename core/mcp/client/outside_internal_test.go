@@ -132,15 +132,3 @@ func TestMask(t *testing.T) {
 	require.Equal(t, "[masked] [masked] [masked] production [masked] [masked] Bearer", m.Hide("abc-def-ghi abc-def env-secret production client-secret pass-word Bearer"))
 	require.NotContains(t, m.Hide("token=quer-y quer-y"), "quer-y")
 }
-
-// The end of stderr is kept, bounded and displayable.
-func TestTail(t *testing.T) {
-	tail := &tail{mask: mcp.NewMask(mcp.ServerSpec{})}
-	tail.add([]byte("\x1b[31mred\x1b[0m\r\n\n" + strings.Repeat("y", 5000) + "\nbegun \xff"))
-	lines := tail.lines()
-	require.Equal(t, []string{"[31mred[0m", strings.Repeat("y", stderrLine) + "…", "begun \ufffd"}, lines)
-	for range 1000 {
-		tail.add([]byte("line\n"))
-	}
-	require.Len(t, tail.lines(), stderrLines)
-}

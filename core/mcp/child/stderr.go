@@ -1,4 +1,4 @@
-package client
+package child
 
 import (
 	"io"
@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/mcp"
 )
 
 // Limits on the stderr that is kept of a server.
@@ -18,12 +17,15 @@ const (
 // tail keeps the last lines that are written to it, each shortened to a maximum
 // length. It is safe for concurrent use.
 type tail struct {
-	mask *mcp.Mask
+	hide func(string) string // nil: nothing is masked
+	out  io.Writer           // receives each complete line; nil: none
 
 	mu   sync.Mutex
 	last []string // complete
 	line []byte   // incomplete
 	cut  bool     // the incomplete line exceeds the maximum length
+
+	fresh []string // not passed on to out yet
 }
 
 // drain reads r to its end.
@@ -33,8 +35,27 @@ func (t *tail) drain(r io.Reader) {
 		n, err := r.Read(buffer)
 		t.add(buffer[:n])
 		if err != nil {
+			t.flush(true)
 			return
 		}
+		t.flush(false)
+	}
+}
+
+// flush passes complete lines on, and at the end also the incomplete one.
+func (t *tail) flush(end bool) {
+	t.mu.Lock()
+	fresh := t.fresh
+	t.fresh = nil
+	if s := t.shown(); end && s != "" && t.out != nil {
+		fresh = append(fresh, s)
+	}
+	t.mu.Unlock()
+	for _, s := range fresh {
+		if t.hide != nil {
+			s = t.hide(s)
+		}
+		_, _ = io.WriteString(t.out, s+"\n") // a closed stderr of this process changes nothing
 	}
 }
 
@@ -56,6 +77,9 @@ func (t *tail) add(text []byte) {
 func (t *tail) end() {
 	if s := t.shown(); s != "" {
 		t.last = append(t.last, s)
+		if t.out != nil {
+			t.fresh = append(t.fresh, s)
+		}
 		if len(t.last) > stderrLines {
 			t.last = append(t.last[:0], t.last[1:]...)
 		}
@@ -90,7 +114,9 @@ func (t *tail) lines() []string {
 		lines = append(lines, s)
 	}
 	for i, l := range lines {
-		lines[i] = t.mask.Hide(l)
+		if t.hide != nil {
+			lines[i] = t.hide(l)
+		}
 	}
 	return lines
 }
