@@ -202,8 +202,6 @@ func TestOneProblem(t *testing.T) {
 func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 	t.Parallel()
 	const maxFiles, maxLines = 30, 4000 // without tests
-	// A package that is to be divided: the dialogs of tui.
-	larger := map[string][2]int{"cli/tui": {33, 5500}}
 	for _, p := range goList(t, "linux", "./cli/...") {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p.name()), "*.go"))
 		if err != nil {
@@ -216,15 +214,8 @@ func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 				lines += strings.Count(readFile(t, p.name()+"/"+filepath.Base(name)), "\n")
 			}
 		}
-		most := [2]int{maxFiles, maxLines}
-		if more, is := larger[p.name()]; is {
-			if n <= maxFiles && lines <= maxLines {
-				t.Errorf("%s is no longer larger than others", p.name())
-			}
-			most = more
-		}
-		if n > most[0] || lines > most[1] {
-			t.Errorf("%s has %d files and %d lines; at most %d and %d", p.name(), n, lines, most[0], most[1])
+		if n > maxFiles || lines > maxLines {
+			t.Errorf("%s has %d files and %d lines; at most %d and %d", p.name(), n, lines, maxFiles, maxLines)
 		}
 	}
 }

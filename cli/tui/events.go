@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -51,12 +52,10 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		m.cleared()
 		m.restore(e.History)
 	case interactive.EventDialog:
-		m.pager = newPager(e.Title, e.Text)
+		m.pager = pager.New(e.Title, e.Text)
 	case interactive.EventPick:
 		if e.Pick != nil {
-			m.closePicker()
-			m.picker = newPicker(*e.Pick)
-			m.preview()
+			m.openList(*e.Pick)
 		}
 	case interactive.EventTheme:
 		m.useTheme(e.Text)

@@ -24,8 +24,11 @@ func (external) SetStderr(io.Writer) {}
 // terminalEndedMsg reports that a program has returned the terminal.
 type terminalEndedMsg struct{}
 
-// inEditor returns the command that releases the terminal to an editor.
+// inEditor returns the command that releases the terminal to an editor; nil for none.
 func inEditor(edit func() editedMsg) tea.Cmd {
+	if edit == nil {
+		return nil
+	}
 	var edited editedMsg
 	return tea.Exec(external{func() { edited = edit() }}, func(err error) tea.Msg {
 		if edited.err == nil {
@@ -35,9 +38,8 @@ func inEditor(edit func() editedMsg) tea.Cmd {
 	})
 }
 
-// editorFor returns a function that opens the proposed content of a call in the
-// user's editor, nil if the request cannot be edited. The editor ends with the
-// request.
+// editorFor returns a function that opens the proposed content of a call in the user's
+// editor, nil if the request cannot be edited. The editor ends with the request.
 func (m *screen) editorFor(ctx context.Context, q bus.ToolConfirmationRequest) func() editedMsg {
 	details := q.Details.EditDetails
 	if m.o.Edit == nil || details == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -28,13 +29,13 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.answerKey(q, k)
 	}
 	if m.pager != nil {
-		if m.pager.key(k) {
+		if m.pager.Key(k) {
 			m.pager = nil
 		}
 		return nil
 	}
 	if m.picker != nil {
-		m.pickKey(k)
+		m.listKey(k)
 		return nil
 	}
 	m.notice = ""
@@ -163,7 +164,7 @@ func (m *screen) inputAction(action keymap.Action) (cmd tea.Cmd, done bool) {
 		if m.input.Text() != "" {
 			return nil, false
 		}
-		m.pager = newPager("Keys", keymap.Markdown()+"\n`/help` lists the commands.")
+		m.pager = pager.New("Keys", keymap.Markdown()+"\n`/help` lists the commands.")
 	default:
 		return nil, false
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
@@ -46,12 +48,18 @@ func TestEveryKey(t *testing.T) {
 					r.press("ctrl+r", stroke)
 					require.True(t, r.m.search == nil || r.m.search.words.Text() == "")
 				case keymap.Page:
-					p := newPager("t", "")
-					p.total, p.rows, p.offset = 100, 10, 40
-					p.lines, p.query = make([]string, 100), "match"
-					p.lines[10], p.lines[70] = "a match", "a match"
-					require.True(t, p.key(keyOf(stroke)) == (k.Action == keymap.Close))
-					require.True(t, k.Action == keymap.Close || p.searching || p.offset != 40, stroke)
+					text := make([]string, 100)
+					text[10], text[70] = "a match", "a match"
+					v := newRig(t, newFake()).m.style()
+					p := pager.NewOutput("t", text)
+					p.View(v, 12)
+					for _, stroke := range []string{"/", "m", "enter"} {
+						p.Key(keyOf(stroke))
+					}
+					p.Scroll(30)
+					before := p.View(v, 12)
+					require.Equal(t, k.Action == keymap.Close, p.Key(keyOf(stroke)))
+					require.Equal(t, k.Action == keymap.Close, slices.Equal(before, p.View(v, 12)), stroke)
 				default:
 					t.Fatalf("no test of the keys of %s", k.Place)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -144,7 +145,7 @@ func TestHostileText(t *testing.T) {
 	r.check()
 	r.press("esc")
 	receive(t, answers)
-	r.m.pager = newPager(h, h)
+	r.m.pager = pager.New(h, h)
 	r.check()
 }
 

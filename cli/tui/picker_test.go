@@ -205,15 +205,3 @@ func TestPickerYieldsToRequests(t *testing.T) {
 	receive(t, answer)
 	require.Contains(t, r.text(), "filter:")
 }
-
-// A list of 10,000 items draws and filters within a frame's order of magnitude: the
-// widths are measured once.
-func BenchmarkPicker(b *testing.B) {
-	p := newPicker(manyPick(10_000))
-	v := (&screen{width: 200, look: new(theme.Theme)}).style()
-	for b.Loop() {
-		p.filter.Set("n99")
-		p.refilter()
-		p.view(v, 40)
-	}
-}

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
-	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/dialogs"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -18,7 +18,7 @@ import (
 type asked struct {
 	id     string
 	ctx    context.Context
-	dialog dialog
+	dialog dialogs.Dialog
 	shown  bool // it is on the screen
 	armed  bool // it accepts keys
 	// typedAt is the time of the last key that is part of typing.
@@ -32,31 +32,6 @@ type asked struct {
 type heldMsg struct {
 	id  string
 	key int
-}
-
-// meaning classifies a printable key for a dialog.
-type meaning int
-
-const (
-	taken   meaning = iota // text, movement or selection: harmless
-	answers                // answers, or opens an editor
-	stray                  // unused: the user types text meant for the input
-)
-
-// dialog is a request as it is displayed.
-type dialog interface {
-	// means classifies a printable key in the current state.
-	means(k tea.KeyPressMsg) meaning
-	// view returns at most rows lines, and the cursor, if any, relative to the first
-	// line.
-	view(v blocks.Style, rows int, armed bool) (lines []string, cursor *tea.Cursor)
-	// key handles a key. answer is set once the user has answered.
-	key(k tea.KeyPressMsg) (answer bus.Answer, cmd tea.Cmd)
-	// paste handles pasted text, and reports whether it was used.
-	paste(text string) bool
-	scroll(n int)
-	// failed shows why the user's action had no effect.
-	failed(why string)
 }
 
 // armMsg reports that the first request may advance: be shown, or accept keys.
@@ -85,9 +60,9 @@ func (m *screen) ask(msg askedMsg) {
 	q := &asked{ctx: msg.ctx}
 	switch one := msg.message.(type) {
 	case bus.ToolConfirmationRequest:
-		q.id, q.dialog = one.CorrelationID, newConfirmation(one, m.o.SavedIn, m.editorFor(msg.ctx, one))
+		q.id, q.dialog = one.CorrelationID, dialogs.NewConfirmation(one, m.o.SavedIn, inEditor(m.editorFor(msg.ctx, one)))
 	case bus.AskUserRequest:
-		q.id, q.dialog = one.CorrelationID, newForm(one)
+		q.id, q.dialog = one.CorrelationID, dialogs.NewForm(one)
 	default:
 		return
 	}
@@ -139,20 +114,20 @@ func (m *screen) arm(msg armMsg) {
 // pauses.
 func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	if k.Text == "" {
-		if !q.armed || q.held != nil && isEnter(k) { // Enter after an answering key ends the same answer
+		if !q.armed || q.held != nil && dialogs.IsEnter(k) { // Enter after an answering key ends the same answer
 			return nil
 		}
 		q.held = nil
 		return m.giveKey(q, k)
 	}
-	switch means := q.dialog.means(k); {
-	case !q.armed || q.held != nil || means == stray:
+	switch means := q.dialog.Means(k); {
+	case !q.armed || q.held != nil || means == dialogs.Stray:
 		waiting := !q.armed && !q.typedAt.IsZero()
 		q.typedAt, q.armed, q.held = m.h.now(), false, nil
 		if !waiting { // otherwise its timer continues
 			m.h.after(quietFor, armMsg{q.id})
 		}
-	case means == answers:
+	case means == dialogs.Answers:
 		q.keys++
 		q.held = &k
 		m.h.after(heldFor, heldMsg{q.id, q.keys})
@@ -160,10 +135,6 @@ func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 		return m.giveKey(q, k)
 	}
 	return nil
-}
-
-func isEnter(k tea.KeyPressMsg) bool {
-	return k.Keystroke() == "enter" || k.Keystroke() == "kpenter"
 }
 
 // release handles a held key because no other key has followed.
@@ -179,7 +150,7 @@ func (m *screen) release(msg heldMsg) tea.Cmd {
 
 // giveKey passes a key to the displayed dialog.
 func (m *screen) giveKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
-	answer, cmd := q.dialog.key(k)
+	answer, cmd := q.dialog.Key(k)
 	if answer == nil {
 		return cmd
 	}
@@ -232,7 +203,7 @@ func (m *screen) editorEnded(msg editedMsg) tea.Cmd {
 		return nil
 	}
 	if msg.err != nil {
-		q.dialog.failed(msg.err.Error())
+		q.dialog.Failed(msg.err.Error())
 		return nil
 	}
 	m.answeredAt = m.h.now()

@@ -11,6 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/tui/dialogs"
+	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -220,13 +222,13 @@ func TestBodyScrolls(t *testing.T) {
 		{"shift+down shift+down shift+up", 1}, {"pgdown", 11}, {"pgup", 1}, {"space", 11}, {"home", 0}, {"end", 23}, {"home", 0},
 	} {
 		r.press(strings.Fields(tt.keys)...)
-		require.Equal(t, tt.top, r.m.question().dialog.(*confirmation).offset, tt.keys)
+		require.Equal(t, tt.top, r.m.question().dialog.(*dialogs.Confirmation).Offset, tt.keys)
 		require.Contains(t, r.text(), "> 2  [a]lways")
 	}
 	r.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
-	require.Equal(t, 3, r.m.question().dialog.(*confirmation).offset)
+	require.Equal(t, 3, r.m.question().dialog.(*dialogs.Confirmation).Offset)
 	r.press("n", "pgdown", "shift+up")
-	require.Greater(t, r.m.question().dialog.(*confirmation).offset, 3)
+	require.Greater(t, r.m.question().dialog.(*dialogs.Confirmation).Offset, 3)
 	r.press("x", "esc")
 	require.Contains(t, r.text(), "> 4  [n]o")
 	r.press("enter", "enter")
@@ -280,7 +282,7 @@ func TestResizeKeepsPlace(t *testing.T) {
 	for !strings.Contains(r.text(), "word100") {
 		r.press("pgdown")
 	}
-	top := r.m.question().dialog.(*confirmation).offset
+	top := r.m.question().dialog.(*dialogs.Confirmation).Offset
 	rows, _ := r.m.draw()
 	first := ""
 	for _, line := range rows {
@@ -293,7 +295,7 @@ func TestResizeKeepsPlace(t *testing.T) {
 		require.Contains(t, r.text(), first, size)
 	}
 	r.size(80, 24)
-	require.InDelta(t, top, r.m.question().dialog.(*confirmation).offset, 1)
+	require.InDelta(t, top, r.m.question().dialog.(*dialogs.Confirmation).Offset, 1)
 	r.press("end")
 	for _, size := range []struct{ w, h int }{{50, 24}, {140, 40}, {80, 24}} {
 		r.size(size.w, size.h)
@@ -341,7 +343,9 @@ func TestEdit(t *testing.T) {
 
 // execute runs the terminal command of the last key, as a program does.
 func (r *rig) execute() tea.Msg {
-	return r.m.question().dialog.(*confirmation).edit()
+	q := editQuestion()
+	q.CorrelationID = r.m.question().id
+	return r.m.editorFor(r.Context(), q)()
 }
 
 // Every type of question, and every way to skip one (TO-14).
@@ -405,17 +409,16 @@ func TestForm(t *testing.T) {
 // A request covers an open pager, which is displayed again afterwards.
 func TestQuestionOverPager(t *testing.T) {
 	r := newRig(t, newFake())
-	r.m.pager = newPager("Help", lines(100, "- line"))
+	r.m.pager = pager.New("Help", lines(100, "- line"))
 	r.size(80, 24)
 	r.press("pgdown")
-	at := r.m.pager.offset
-	require.Positive(t, at)
+	at := r.text()
+	require.NotContains(t, at, "- line 1\n")
 	answers := asks(r, infoQuestion())
 	require.NotContains(t, r.text(), "── Help")
 	r.press("y")
 	receive(t, answers)
-	require.Contains(t, r.text(), "── Help")
-	require.Equal(t, at, r.m.pager.offset)
+	require.Equal(t, at, r.text())
 	r.press("q")
 	require.Nil(t, r.m.pager)
 }

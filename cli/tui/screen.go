@@ -14,6 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/pager"
+	"github.com/fettle-dev/fettle/cli/tui/picker"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
@@ -66,8 +68,9 @@ type screen struct {
 	turn        *turn
 	turns       int
 	questions   []*asked // the first is displayed, or about to be
-	pager       *pager
-	picker      *picker
+	pager       *pager.Model
+	picker      *picker.Model
+	previewed   previewed
 	notice      string // of the last key; cleared by the next one
 	firstKey    string // the first stroke of a pair, until the second one; "": none
 	typedAt     time.Time
@@ -159,8 +162,8 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 type shape struct {
 	width, height int
 	question      *asked
-	pager         *pager
-	picker        *picker
+	pager         *pager.Model
+	picker        *picker.Model
 	look          *theme.Theme
 }
 
@@ -241,11 +244,11 @@ func (m *screen) update(msg any) tea.Cmd {
 // paste inserts pasted text where typed text would go; if the current dialog has no
 // use for it, it is kept for the input.
 func (m *screen) paste(text string) {
-	if q := m.question(); q != nil && q.armed && q.dialog.paste(text) {
+	if q := m.question(); q != nil && q.armed && q.dialog.Paste(text) {
 		return
 	}
 	if m.picker != nil && m.pager == nil {
-		m.picker.paste(text)
+		m.picker.Paste(text)
 		m.preview()
 		return
 	}
@@ -346,15 +349,15 @@ func (m *screen) note(level interactive.Level, text string) {
 // scroll moves the pager, the list, the dialog or the conversation by rows.
 func (m *screen) scroll(n int) {
 	if q := m.question(); q != nil {
-		q.dialog.scroll(n)
+		q.dialog.Scroll(n)
 		return
 	}
 	if m.pager != nil {
-		m.pager.scroll(n)
+		m.pager.Scroll(n)
 		return
 	}
 	if m.picker != nil {
-		m.picker.move(n)
+		m.picker.Scroll(n)
 		m.preview()
 		return
 	}

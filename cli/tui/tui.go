@@ -6,10 +6,6 @@
 // again at any time: folded parts expand, a resized window is redrawn completely, and
 // the text of a retried answer disappears. Text in the scrollback of a terminal could
 // not be changed.
-//
-// The scrolling window of dialogs and pages is its own, too. The viewport of bubbles
-// measures every line whenever its content is set, pads the visible ones again for each
-// frame, and keeps its place by line number, which a resized window changes.
 package tui
 
 import (

@@ -48,7 +48,7 @@ func (m *screen) layout() layout {
 		l.working, l.queued = 0, 0
 		l.input = left - keep
 		if m.question() == nil && m.pager == nil {
-			l.input = min(l.input, m.picker.height(m.style()))
+			l.input = min(l.input, m.picker.Height(m.style()))
 		}
 	}
 	for left-l.input-l.candidates-l.working-l.queued < 1 && l.queued > 0 {
@@ -101,11 +101,11 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	var cursor *tea.Cursor
 	switch q := m.question(); {
 	case q != nil:
-		part, cursor = q.dialog.view(v, l.input, q.armed)
+		part, cursor = q.dialog.View(v, l.input, q.armed)
 	case m.pager != nil:
-		part = m.pager.view(v, l.input)
+		part = m.pager.View(v, l.input)
 	case m.picker != nil:
-		part, cursor = m.picker.view(v, l.input)
+		part, cursor = m.picker.View(v, l.input)
 	default:
 		part, cursor = m.drawInput(v, l)
 	}

@@ -1,4 +1,4 @@
-package tui
+package dialogs
 
 import (
 	"fmt"
@@ -8,27 +8,28 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
 // minFormRows is the number of rows from which a form has a frame.
 const minFormRows = 8
 
-// view shows one question: its text with the options, and the text field of an answer
+// View shows one question: its text with the options, and the text field of an answer
 // in words.
-func (f *form) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
+func (f *Form) View(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
 	f.columns = v.Columns
 	q := f.field()
 	in := v
-	in.Columns = inside(v.Columns)
+	in.Columns = frame.Inside(v.Columns)
 	framed := rows >= minFormRows
 	lower, cursor := f.lower(in, q, armed)
 	if !framed {
-		lower = append(lower, v.Theme.Dim.Render(joinHints(f.keys(armed), v.Columns)))
+		lower = append(lower, v.Theme.Dim.Render(frame.JoinHints(f.keys(armed), v.Columns)))
 	}
 	room := rows - 1 - len(lower)
 	if framed {
-		room = rows - boxRows - len(lower)
+		room = rows - frame.BoxRows - len(lower)
 		if len(lower) > 0 {
 			room--
 		}
@@ -36,31 +37,31 @@ func (f *form) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor
 	body, selected := f.body(in, q, armed)
 	room = max(room, 1)
 	if selected >= 0 && f.moved { // keep the option visible; the question comes first
-		f.offset = max(min(f.offset, selected), selected-room+1)
+		f.Offset = max(min(f.Offset, selected), selected-room+1)
 	}
-	shown := f.window(body, room)
+	shown := f.Window(body, room)
 	if !framed {
 		if cursor != nil {
 			cursor.Y += 1 + len(shown)
 		}
-		return append(append([]string{titled(v, f.title(q))}, shown...), lower...), cursor
+		return append(append([]string{frame.Titled(v, f.title(q))}, shown...), lower...), cursor
 	}
-	b := box{title: f.title(q), aside: f.progress(), hints: f.keys(armed), foot: f.position(), border: v.Theme.Accent, sections: []section{{lines: shown}}}
+	b := frame.Box{Title: f.title(q), Aside: f.progress(), Hints: f.keys(armed), Foot: f.Position(), Border: v.Theme.Accent, Sections: []frame.Section{{Lines: shown}}}
 	if !armed {
-		b.border = v.Theme.Border
+		b.Border = v.Theme.Border
 	}
 	if len(lower) > 0 {
-		b.sections = append(b.sections, section{lines: lower, label: f.position()})
-		b.foot = ""
+		b.Sections = append(b.Sections, frame.Section{Lines: lower, Label: f.Position()})
+		b.Foot = ""
 	}
 	if cursor != nil {
 		cursor.X, cursor.Y = cursor.X+2, cursor.Y+len(shown)+2
 	}
-	return b.draw(v), cursor
+	return b.Draw(v), cursor
 }
 
 // title names the requester and the subject of the question.
-func (f *form) title(q *field) string {
+func (f *Form) title(q *field) string {
 	title := "The model asks"
 	switch {
 	case f.request.Program:
@@ -77,7 +78,7 @@ func (f *form) title(q *field) string {
 }
 
 // progress is the number of the question; "" if there is only one.
-func (f *form) progress() string {
+func (f *Form) progress() string {
 	if len(f.fields) < 2 {
 		return ""
 	}
@@ -86,7 +87,7 @@ func (f *form) progress() string {
 
 // body returns the question with its options, and the line of the selected option, -1
 // for none.
-func (f *form) body(v blocks.Style, q *field, armed bool) (lines []string, selected int) {
+func (f *Form) body(v blocks.Style, q *field, armed bool) (lines []string, selected int) {
 	selected = -1
 	lines = v.Markdown(q.Question, min(v.Columns, maxProse))
 	options := q.options()
@@ -123,7 +124,7 @@ func (f *field) options() []bus.UserOption {
 	return nil
 }
 
-func (f *form) option(v blocks.Style, q *field, i int, label string, armed bool) []string {
+func (f *Form) option(v blocks.Style, q *field, i int, label string, armed bool) []string {
 	checkbox := ""
 	if q.MultiSelect && i < len(q.Options) {
 		checkbox = "[ ] "
@@ -155,7 +156,7 @@ func (f *form) option(v blocks.Style, q *field, i int, label string, armed bool)
 }
 
 // lower returns the text field and the reason why the last key had no effect.
-func (f *form) lower(v blocks.Style, q *field, armed bool) (lines []string, cursor *tea.Cursor) {
+func (f *Form) lower(v blocks.Style, q *field, armed bool) (lines []string, cursor *tea.Cursor) {
 	if q.typing() {
 		lines, cursor = f.typed(v, q)
 		if !armed {
@@ -169,7 +170,7 @@ func (f *form) lower(v blocks.Style, q *field, armed bool) (lines []string, curs
 }
 
 // typed returns the text field.
-func (f *form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
+func (f *Form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
 	text, y, x := q.words.View(max(v.Columns-2, 2), 4)
 	if q.words.Text() == "" && q.Placeholder != "" {
 		text = []string{v.Theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.Columns-2, "…"))}
@@ -185,7 +186,7 @@ func (f *form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
 }
 
 // keys lists the available keys.
-func (f *form) keys(armed bool) []string {
+func (f *Form) keys(armed bool) []string {
 	if !armed {
 		return []string{"keys count after a pause"}
 	}

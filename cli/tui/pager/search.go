@@ -1,4 +1,4 @@
-package tui
+package pager
 
 import (
 	"fmt"
@@ -12,14 +12,24 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// newOutputPager shows lines of output with their numbers. The lines are safe for the
-// terminal.
-func newOutputPager(title string, output []string) *pager {
-	return &pager{title: title, output: output}
+// NewOutput returns a page of lines of output with their numbers. The lines are safe for
+// the terminal.
+func NewOutput(title string, output []string) *Model {
+	return &Model{title: title, output: output}
+}
+
+// OpenFile returns a page of the lines of a regular file with their numbers. It fails if the
+// file cannot be read or is empty. The file need not be safe for the terminal.
+func OpenFile(title, path string) (*Model, error) {
+	file, err := openSaved(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{title: title, file: file}, nil
 }
 
 // numbered returns the output with line numbers, wrapped.
-func (p *pager) numbered(v blocks.Style) []string {
+func (p *Model) numbered(v blocks.Style) []string {
 	width := len(fmt.Sprint(len(p.output)))
 	columns := max(v.Columns-width-2, 1)
 	var lines []string
@@ -37,7 +47,7 @@ func (p *pager) numbered(v blocks.Style) []string {
 
 // searchKey handles a key of the search, and reports whether it was one: "/" begins,
 // n and N move to the next and previous match, g and G to the start and end.
-func (p *pager) searchKey(k tea.KeyPressMsg) bool {
+func (p *Model) searchKey(k tea.KeyPressMsg) bool {
 	stroke := k.Keystroke()
 	if p.searching {
 		switch {
@@ -81,7 +91,7 @@ func lastRune(text string) (last rune, size int) {
 
 // find moves to the next line that contains the query, in a direction, and around the
 // end.
-func (p *pager) find(direction int) {
+func (p *Model) find(direction int) {
 	p.missing = false
 	if p.query == "" {
 		return
@@ -93,16 +103,16 @@ func (p *pager) find(direction int) {
 	}
 	n := max(len(p.lines), 1)
 	from := p.found
-	if from < p.offset || from >= p.offset+max(p.rows, 1) {
-		from = p.offset - direction
+	if from < p.scroller.Offset || from >= p.scroller.Offset+max(p.scroller.Rows, 1) {
+		from = p.scroller.Offset - direction
 	}
 	for i := 1; i <= min(n, len(p.lines)); i++ {
 		at := ((from+direction*i)%n + n) % n
 		if strings.Contains(strings.ToLower(ansi.Strip(p.lines[at])), query) {
 			p.found = at
-			if at < p.offset || at >= p.offset+p.rows {
-				p.offset = at
-				p.scroll(0)
+			if at < p.scroller.Offset || at >= p.scroller.Offset+p.scroller.Rows {
+				p.scroller.Offset = at
+				p.scroller.Scroll(0)
 			}
 			return
 		}
@@ -111,7 +121,7 @@ func (p *pager) find(direction int) {
 }
 
 // foot describes the keys, or the search.
-func (p *pager) foot() string {
+func (p *Model) foot() string {
 	switch {
 	case p.searching:
 		return "/" + display.Line(p.query)
@@ -123,24 +133,4 @@ func (p *pager) foot() string {
 		return "esc closes · / searches · g G start and end"
 	}
 	return "esc closes"
-}
-
-// openOutput opens the output of the last call of the conversation that has some.
-func (m *screen) openOutput() {
-	for i := len(m.transcript.Blocks) - 1; i >= 0; i-- {
-		c, is := m.transcript.Blocks[i].Block.(*blocks.Call)
-		if !is {
-			continue
-		}
-		title := c.State.Name + " " + c.State.Description
-		if file, err := openSaved(c.Saved()); err == nil {
-			m.pager = &pager{title: title, file: file}
-			return
-		}
-		if output := c.Whole(); len(output) > 0 {
-			m.pager = newOutputPager(title, output)
-			return
-		}
-	}
-	m.notice = "no call has output yet"
 }

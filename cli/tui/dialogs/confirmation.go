@@ -1,4 +1,4 @@
-package tui
+package dialogs
 
 import (
 	"strings"
@@ -7,18 +7,19 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// confirmation is the approval dialog of a tool call. Its answers are selectable lines.
+// Confirmation is the approval dialog of a tool call. Its answers are selectable lines.
 // The selection starts at the denial, so that Enter alone allows nothing.
-type confirmation struct {
+type Confirmation struct {
 	request bus.ToolConfirmationRequest
 	choices []approval.Choice
-	at      int              // index of the selected choice
-	edit    func() editedMsg // nil: cannot be edited
-	scroller
+	at      int     // index of the selected choice
+	edit    tea.Cmd // opens the user's editor; nil: cannot be edited
+	frame.Scroller
 
 	refusing bool            // the reason for a denial is being typed
 	words    textfield.Model // the reason
@@ -28,10 +29,11 @@ type confirmation struct {
 	look blocks.Style
 }
 
-// newConfirmation returns the dialog of a request. savedIn is the file of saved
-// approvals, as displayed.
-func newConfirmation(q bus.ToolConfirmationRequest, savedIn string, edit func() editedMsg) *confirmation {
-	c := &confirmation{request: q, edit: edit}
+// NewConfirmation returns the dialog of a request. savedIn is the file of saved
+// approvals, as displayed; "": unknown. edit opens the proposed content in the user's
+// editor; nil: it cannot be edited.
+func NewConfirmation(q bus.ToolConfirmationRequest, savedIn string, edit tea.Cmd) *Confirmation {
+	c := &Confirmation{request: q, edit: edit}
 	for _, choice := range approval.Choices(q, savedIn) {
 		if choice.Outcome != bus.ModifyWithEditor || edit != nil {
 			c.choices = append(c.choices, choice)
@@ -41,7 +43,7 @@ func newConfirmation(q bus.ToolConfirmationRequest, savedIn string, edit func() 
 	return c
 }
 
-func (c *confirmation) paste(text string) bool {
+func (c *Confirmation) Paste(text string) bool {
 	if c.refusing {
 		c.words.Paste(text)
 	}
@@ -49,7 +51,7 @@ func (c *confirmation) paste(text string) bool {
 }
 
 // typed returns the choice of a printable key: its letter or its number.
-func (c *confirmation) typed(k tea.KeyPressMsg) (choice int, found bool) {
+func (c *Confirmation) typed(k tea.KeyPressMsg) (choice int, found bool) {
 	for i, choice := range c.choices {
 		if strings.EqualFold(k.Text, choice.Key) || k.Text == number(i) {
 			return i, true
@@ -66,25 +68,25 @@ func number(i int) string {
 	return string(rune('1' + i))
 }
 
-// means reports that "no" is harmless: it only opens a text field that Enter sends,
+// Means reports that "no" is harmless: it only opens a text field that Enter sends,
 // so text may follow it immediately.
-func (c *confirmation) means(k tea.KeyPressMsg) meaning {
+func (c *Confirmation) Means(k tea.KeyPressMsg) Meaning {
 	if c.refusing || k.Text == " " {
-		return taken
+		return Harmless
 	}
 	switch i, found := c.typed(k); {
 	case !found:
-		return stray
+		return Stray
 	case c.choices[i].Outcome == bus.Cancel:
-		return taken
+		return Harmless
 	default:
-		return answers
+		return Answers
 	}
 }
 
-func (c *confirmation) failed(why string) { c.wrong = why }
+func (c *Confirmation) Failed(why string) { c.wrong = why }
 
-func (c *confirmation) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
+func (c *Confirmation) Key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	c.wrong = ""
 	stroke := k.Keystroke()
 	if c.refusing {
@@ -100,11 +102,11 @@ func (c *confirmation) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	case "enter", "kpenter":
 		return c.choose(c.at)
 	case "shift+up":
-		c.scroll(-1)
+		c.Scroll(-1)
 	case "shift+down":
-		c.scroll(1)
+		c.Scroll(1)
 	default:
-		if c.scroller.key(stroke) {
+		if c.Scroller.Key(stroke) {
 			break
 		}
 		if i, found := c.typed(k); found {
@@ -116,20 +118,20 @@ func (c *confirmation) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 }
 
 // choose answers with a choice. A denial asks for its reason first.
-func (c *confirmation) choose(i int) (bus.Answer, tea.Cmd) {
+func (c *Confirmation) choose(i int) (bus.Answer, tea.Cmd) {
 	switch o := c.choices[i].Outcome; o {
 	case bus.Cancel:
 		c.refusing = true
 		return nil, nil
 	case bus.ModifyWithEditor:
-		return nil, inEditor(c.edit)
+		return nil, c.edit
 	default:
 		return c.answer(o), nil
 	}
 }
 
 // wordKey handles a key while the reason for a denial is typed.
-func (c *confirmation) wordKey(k tea.KeyPressMsg, stroke string) bus.Answer {
+func (c *Confirmation) wordKey(k tea.KeyPressMsg, stroke string) bus.Answer {
 	switch stroke {
 	case "enter", "kpenter":
 		return c.answer(bus.Cancel)
@@ -141,23 +143,23 @@ func (c *confirmation) wordKey(k tea.KeyPressMsg, stroke string) bus.Answer {
 	case "pgup", "pgdown", "shift+up", "shift+down": // reading the call while explaining
 		c.scrollBody(stroke)
 	default:
-		c.words.Key(k, inside(c.look.Columns)-noWidth)
+		c.words.Key(k, frame.Inside(c.look.Columns)-noWidth)
 	}
 	return nil
 }
 
-func (c *confirmation) scrollBody(stroke string) {
+func (c *Confirmation) scrollBody(stroke string) {
 	switch stroke {
 	case "shift+up":
-		c.scroll(-1)
+		c.Scroll(-1)
 	case "shift+down":
-		c.scroll(1)
+		c.Scroll(1)
 	default:
-		c.scroller.key(stroke)
+		c.Scroller.Key(stroke)
 	}
 }
 
-func (c *confirmation) answer(o bus.Outcome) bus.Answer {
+func (c *Confirmation) answer(o bus.Outcome) bus.Answer {
 	feedback := ""
 	if o == bus.Cancel && c.refusing {
 		feedback = strings.TrimSpace(c.words.Value())

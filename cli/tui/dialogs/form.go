@@ -1,4 +1,4 @@
-package tui
+package dialogs
 
 import (
 	"strconv"
@@ -6,16 +6,17 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// form asks the questions of a [bus.AskUserRequest] one after another.
-type form struct {
+// Form asks the questions of a [bus.AskUserRequest] one after another.
+type Form struct {
 	request bus.AskUserRequest
 	fields  []*field
 	at      int
-	scroller
+	frame.Scroller
 	wrong   string
 	columns int  // as last displayed
 	moved   bool // the user moved among the options
@@ -37,8 +38,8 @@ type field struct {
 	left   bool // skipped
 }
 
-func newForm(q bus.AskUserRequest) *form {
-	f := &form{request: q}
+func NewForm(q bus.AskUserRequest) *Form {
+	f := &Form{request: q}
 	for _, one := range q.Questions {
 		q := &field{UserQuestion: one, chosen: map[int]bool{}}
 		if one.Type == bus.QuestionYesNo {
@@ -60,14 +61,14 @@ func (f *field) typing() bool {
 // omittable reports whether the question may be skipped.
 func (f *field) omittable() bool { return f.Optional || f.Default != "" }
 
-func (f *form) field() *field {
+func (f *Form) field() *field {
 	if f.at < len(f.fields) {
 		return f.fields[f.at]
 	}
 	return &field{UserQuestion: bus.UserQuestion{Type: bus.QuestionText}}
 }
 
-func (f *form) paste(text string) bool {
+func (f *Form) Paste(text string) bool {
 	q := f.field()
 	if q.typing() {
 		q.words.Paste(text)
@@ -75,23 +76,23 @@ func (f *form) paste(text string) bool {
 	return q.typing()
 }
 
-func (f *form) means(k tea.KeyPressMsg) meaning {
+func (f *Form) Means(k tea.KeyPressMsg) Meaning {
 	switch q := f.field(); {
 	case q.typing() || k.Text == " ":
-		return taken
+		return Harmless
 	case q.Type == bus.QuestionYesNo:
 		if strings.EqualFold(k.Text, "y") || strings.EqualFold(k.Text, "n") {
-			return answers
+			return Answers
 		}
 	case len(k.Text) == 1 && k.Text >= "1" && k.Text <= "9":
-		return taken
+		return Harmless
 	}
-	return stray
+	return Stray
 }
 
-func (f *form) failed(why string) { f.wrong = why }
+func (f *Form) Failed(why string) { f.wrong = why }
 
-func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
+func (f *Form) Key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	f.wrong = ""
 	q := f.field()
 	switch stroke := k.Keystroke(); {
@@ -100,37 +101,37 @@ func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	case len(f.fields) == 0:
 		return f.next(), nil
 	case stroke == "shift+tab":
-		f.at, f.offset, f.moved = max(f.at-1, 0), 0, false
+		f.at, f.Offset, f.moved = max(f.at-1, 0), 0, false
 		f.field().left = false
 	case stroke == "tab" && q.omittable():
 		q.left = true
 		return f.next(), nil
 	case q.Type == bus.QuestionYesNo:
 		return f.yesNoKey(q, k, stroke), nil
-	case isEnter(k):
+	case IsEnter(k):
 		return f.enter(q), nil
 	case q.choice() && f.optionKey(q, k, stroke):
 	case q.typing():
-		if !q.words.Key(k, inside(f.columns)-2) {
-			f.scroller.key(stroke)
+		if !q.words.Key(k, frame.Inside(f.columns)-2) {
+			f.Scroller.Key(stroke)
 		}
 	default:
-		f.scroller.key(stroke)
+		f.Scroller.Key(stroke)
 	}
 	return nil, nil
 }
 
-func (f *form) yesNoKey(q *field, k tea.KeyPressMsg, stroke string) bus.Answer {
+func (f *Form) yesNoKey(q *field, k tea.KeyPressMsg, stroke string) bus.Answer {
 	switch text := strings.ToLower(k.Text); {
-	case text == "y", isEnter(k) && q.at == yes:
+	case text == "y", IsEnter(k) && q.at == yes:
 		q.answer = "yes"
-	case text == "n", isEnter(k):
+	case text == "n", IsEnter(k):
 		q.answer = "no"
 	case stroke == "up", stroke == "down":
 		q.at, f.moved = yes+no-q.at, true
 		return nil
 	default:
-		if !f.scroller.key(stroke) {
+		if !f.Scroller.Key(stroke) {
 			f.wrong = "Type y or n."
 		}
 		return nil
@@ -140,7 +141,7 @@ func (f *form) yesNoKey(q *field, k tea.KeyPressMsg, stroke string) bus.Answer {
 
 // optionKey handles a key that moves between options or marks one, and reports
 // whether it was one.
-func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
+func (f *Form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 	last := len(q.Options)
 	switch {
 	case stroke == "up":
@@ -170,7 +171,7 @@ func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 }
 
 // enter accepts the selected option or the typed text as the answer.
-func (f *form) enter(q *field) bus.Answer {
+func (f *Form) enter(q *field) bus.Answer {
 	switch words := strings.TrimSpace(q.words.Value()); {
 	case q.typing() && words == "" && q.omittable():
 		q.left = true
@@ -199,8 +200,8 @@ func (f *form) enter(q *field) bus.Answer {
 }
 
 // next moves to the next question, or returns all answers after the last.
-func (f *form) next() bus.Answer {
-	f.offset, f.moved = 0, false
+func (f *Form) next() bus.Answer {
+	f.Offset, f.moved = 0, false
 	if f.at++; f.at < len(f.fields) {
 		f.fields[f.at].left = false
 		return nil

@@ -1,18 +1,19 @@
-package tui
+// Package pager shows a page to read: Markdown, lines of output, or a file of any size. It
+// searches and scrolls the page, and does not know where it comes from.
+package pager
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
 
-// pager shows a page to read and close.
-type pager struct {
+// Model is a page on the screen. It is not safe for concurrent use.
+type Model struct {
 	title, text string
-	scroller
+	scroller    frame.Scroller
 
 	file   *savedOutput // shown instead of text and output; nil: none
 	output []string     // shown with line numbers instead of text; nil: text is shown
@@ -26,9 +27,11 @@ type pager struct {
 	missing   bool   // there is no match
 }
 
-func newPager(title, text string) *pager { return &pager{title: title, text: text} }
+// New returns a page of Markdown.
+func New(title, text string) *Model { return &Model{title: title, text: text} }
 
-func (p *pager) view(v blocks.Style, rows int) []string {
+// View returns at most rows lines: the title, the visible lines and the keys.
+func (p *Model) View(v blocks.Style, rows int) []string {
 	if p.file != nil {
 		shown, where := p.file.view(v, rows-2)
 		return p.framed(v, shown, where)
@@ -41,15 +44,15 @@ func (p *pager) view(v blocks.Style, rows int) []string {
 		} else {
 			p.lines = v.Markdown(p.text, v.Columns)
 		}
-		p.redrawn(before, p.lines)
+		p.scroller.Redrawn(before, p.lines)
 	}
-	shown := p.window(p.lines, rows-2)
-	return p.framed(v, shown, p.where())
+	shown := p.scroller.Window(p.lines, rows-2)
+	return p.framed(v, shown, p.scroller.Where())
 }
 
 // framed returns lines below the title and above the keys.
-func (p *pager) framed(v blocks.Style, shown []string, where string) []string {
-	lines := append([]string{titled(v, p.title)}, shown...)
+func (p *Model) framed(v blocks.Style, shown []string, where string) []string {
+	lines := append([]string{frame.Titled(v, p.title)}, shown...)
 	keys := p.foot()
 	if where != "" {
 		keys += " · " + where
@@ -57,8 +60,17 @@ func (p *pager) framed(v blocks.Style, shown []string, where string) []string {
 	return append(lines, v.Theme.Dim.Render(display.Cut(keys, v.Columns, "…")))
 }
 
-// key handles a key, and reports whether the pager closes.
-func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
+// Scroll moves the page by n rows, down if n > 0.
+func (p *Model) Scroll(n int) {
+	if p.file != nil {
+		p.file.scroll(n)
+		return
+	}
+	p.scroller.Scroll(n)
+}
+
+// Key handles a key, and reports whether the pager closes.
+func (p *Model) Key(k tea.KeyPressMsg) (closes bool) {
 	if p.searchKey(k) {
 		return false
 	}
@@ -72,17 +84,10 @@ func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
 }
 
 // move scrolls by a key.
-func (p *pager) move(stroke string) {
+func (p *Model) move(stroke string) {
 	if p.file != nil {
 		p.file.key(stroke)
 		return
 	}
-	p.scroller.key(stroke)
-}
-
-// titled returns a rule with a title.
-func titled(v blocks.Style, title string) string {
-	title = display.Cut(display.Line(title), max(v.Columns-5, 1), "…")
-	rule := strings.Repeat("─", max(v.Columns-4-display.Width(title), 0))
-	return display.Cut(v.Theme.Border.Render("──")+" "+v.Theme.Strong.Render(title)+" "+v.Theme.Border.Render(rule), v.Columns, "")
+	p.scroller.Key(stroke)
 }

@@ -1,4 +1,10 @@
-package tui
+// Package picker shows a list from which the user chooses an item. Typing filters it. It
+// does not know what follows from the choice.
+//
+// The list of charm.land/bubbles/v2 (v2.2.1) is not used: it has neither columns nor a
+// detail below the items, and draws its own title, filter and pages, which do not fit into
+// ten rows.
+package picker
 
 import (
 	"cmp"
@@ -10,16 +16,12 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
-	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
-// picker shows a list in place of the input, from which the user chooses an item.
-// Typing filters it. The list of charm.land/bubbles is not used: it has neither
-// columns nor a detail, and draws its own title, filter and pages, which do not fit
-// into ten rows.
-type picker struct {
+// Model is a list on the screen. It is not safe for concurrent use.
+type Model struct {
 	pick   interactive.Pick
 	rows   []pickRow // of all items
 	shown  []found   // the items that the filter leaves
@@ -28,10 +30,6 @@ type picker struct {
 	page   int       // visible items, as last displayed
 	filter textfield.Model
 	notice string // of the last key
-
-	previewed  string // the theme in which the screen is displayed; "": none was previewed
-	before     theme.Theme
-	beforeName string
 
 	names, states int      // widths of the widest name and state
 	detail        []string // rendering of the selected item's detail
@@ -50,8 +48,9 @@ type found struct {
 	marks []int // byte offsets of the matched characters of the name
 }
 
-func newPicker(pick interactive.Pick) *picker {
-	p := &picker{pick: pick, detailOf: -1}
+// New returns the list of a choice.
+func New(pick interactive.Pick) *Model {
+	p := &Model{pick: pick, detailOf: -1}
 	for _, item := range pick.Items {
 		row := pickRow{display.Line(item.Name), display.Line(item.State), display.Line(item.Description)}
 		p.rows = append(p.rows, row)
@@ -64,7 +63,7 @@ func newPicker(pick interactive.Pick) *picker {
 
 // refilter applies the filter. Each of its words must match: the name fuzzily, or the
 // state or description as they are. Matches of names come first.
-func (p *picker) refilter() {
+func (p *Model) refilter() {
 	type scored struct {
 		found
 		score int
@@ -95,84 +94,80 @@ func (p *picker) refilter() {
 }
 
 // selected returns the index of the selected item, -1 for none.
-func (p *picker) selected() int {
+func (p *Model) selected() int {
 	if p.at < len(p.shown) {
 		return p.shown[p.at].item
 	}
 	return -1
 }
 
-// move moves the selection by n items.
-func (p *picker) move(n int) { p.at = max(0, min(p.at+n, len(p.shown)-1)) }
+// Selected returns the selected item, nil for none.
+func (p *Model) Selected() *interactive.PickItem {
+	if i := p.selected(); i >= 0 {
+		return &p.pick.Items[i]
+	}
+	return nil
+}
 
-func (p *picker) paste(text string) {
+// Scroll moves the selection by n items, down if n > 0.
+func (p *Model) Scroll(n int) { p.at = max(0, min(p.at+n, len(p.shown)-1)) }
+
+// Paste adds text to the filter.
+func (p *Model) Paste(text string) {
 	p.filter.Insert(display.Line(text))
 	p.refilter()
 }
 
-// pickKey handles a key while a list is shown.
-func (m *screen) pickKey(k tea.KeyPressMsg) {
-	p := m.picker
+// Effect is the effect of a key.
+type Effect int
+
+// The effects. Moved may have changed the selection, Typed also the filter.
+const (
+	Moved Effect = iota
+	Typed
+	Chosen // the selected item
+	Closed
+)
+
+// Key handles a key. An item without input is not chosen.
+func (p *Model) Key(k tea.KeyPressMsg) Effect {
 	p.notice = ""
 	switch stroke := k.Keystroke(); stroke {
 	case "esc", "ctrl+c":
-		m.closePicker()
-		return
+		return Closed
 	case "enter", "kpenter":
 		i := p.selected()
 		if i < 0 {
-			return
+			return Moved
 		}
 		if p.pick.Items[i].Submit == "" {
 			p.notice = "this entry cannot be chosen"
-			return
+			return Moved
 		}
-		m.picker = nil // a previewed theme remains
-		m.submit(p.pick.Items[i].Submit)
-		return
+		return Chosen
 	case "up", "ctrl+p":
-		p.move(-1)
+		p.Scroll(-1)
 	case "down", "ctrl+n":
-		p.move(1)
+		p.Scroll(1)
 	case "pgup":
-		p.move(-max(p.page-1, 1))
+		p.Scroll(-max(p.page-1, 1))
 	case "pgdown":
-		p.move(max(p.page-1, 1))
+		p.Scroll(max(p.page-1, 1))
 	case "home":
-		p.move(-len(p.shown))
+		p.Scroll(-len(p.shown))
 	case "end":
-		p.move(len(p.shown))
+		p.Scroll(len(p.shown))
 	case "alt+enter", "ctrl+j", "shift+enter", "ctrl+enter": // the filter has one line
 	default:
-		if before := p.filter.Text(); p.filter.Key(k, m.width) {
-			m.typedAt = m.h.now()
+		if before := p.filter.Text(); p.filter.Key(k, filterColumns) {
 			if p.filter.Text() != before {
 				p.refilter()
 			}
+			return Typed
 		}
 	}
-	m.preview()
+	return Moved
 }
 
-// preview displays the screen in the theme of the selected item.
-func (m *screen) preview() {
-	p := m.picker
-	i := p.selected()
-	if i < 0 || p.pick.Items[i].Theme == "" || p.pick.Items[i].Theme == p.previewed {
-		return
-	}
-	if p.previewed == "" {
-		p.before, p.beforeName = m.o.Theme, m.themeName
-	}
-	p.previewed = p.pick.Items[i].Theme
-	m.useTheme(p.previewed)
-}
-
-// closePicker closes the list without a choice, and restores the theme.
-func (m *screen) closePicker() {
-	if p := m.picker; p != nil && p.previewed != "" {
-		m.themeName = p.beforeName
-		m.setTheme(p.before)
-	}
-	m.picker = nil
-}
+// filterColumns is the width of the filter for keys that move by rows; it has one row.
+const filterColumns = 1 << 20

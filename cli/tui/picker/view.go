@@ -1,4 +1,4 @@
-package tui
+package picker
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
 
 // Sizes of a picker.
@@ -19,15 +20,15 @@ const (
 	frameRows     = 3  // title, filter and keys
 )
 
-// height returns the number of rows that the list needs. It does not depend on the
+// Height returns the number of rows that the list needs. It does not depend on the
 // filter, so that the list stays in place.
-func (p *picker) height(v blocks.Style) int {
+func (p *Model) Height(v blocks.Style) int {
 	return frameRows + max(len(p.rows), 1) + p.detailRows(v)
 }
 
 // detailRows returns the number of rows for the detail of the selected item, with the
 // rule above it; 0 if no item has a detail.
-func (p *picker) detailRows(v blocks.Style) int {
+func (p *Model) detailRows(v blocks.Style) int {
 	if p.reservedFor == v.Columns {
 		return p.reserved
 	}
@@ -53,7 +54,7 @@ func (p *picker) detailRows(v blocks.Style) int {
 }
 
 // columns returns the widths of the columns.
-func (p *picker) columns(v blocks.Style) (name, state, description int) {
+func (p *Model) columns(v blocks.Style) (name, state, description int) {
 	state = min(p.states, maxStateWidth, v.Columns/3)
 	taken := 2 // the mark
 	if state > 0 {
@@ -68,13 +69,13 @@ func (p *picker) columns(v blocks.Style) (name, state, description int) {
 }
 
 // cutDescription reports whether the description of an item does not fit into its line.
-func (p *picker) cutDescription(v blocks.Style, item int) bool {
+func (p *Model) cutDescription(v blocks.Style, item int) bool {
 	_, _, room := p.columns(v)
 	return display.Width(p.rows[item].description) > room
 }
 
-// view returns at most rows lines, and the cursor in the filter.
-func (p *picker) view(v blocks.Style, rows int) ([]string, *tea.Cursor) {
+// View returns at most rows lines, and the cursor in the filter.
+func (p *Model) View(v blocks.Style, rows int) ([]string, *tea.Cursor) {
 	details := p.detailRows(v)
 	if room := rows - frameRows - min(len(p.rows), max(rows/3, 3)); details > room {
 		details = max(room, 0)
@@ -86,7 +87,7 @@ func (p *picker) view(v blocks.Style, rows int) ([]string, *tea.Cursor) {
 	p.offset = max(0, min(p.offset, p.at, len(p.shown)-p.page), p.at-p.page+1)
 
 	filter, cursor := p.drawFilter(v)
-	lines := []string{titled(v, p.pick.Title), filter}
+	lines := []string{frame.Titled(v, p.pick.Title), filter}
 	lines = append(lines, p.drawItems(v)...)
 	if len(p.shown) == 0 {
 		empty := p.pick.Empty
@@ -105,11 +106,14 @@ func (p *picker) view(v blocks.Style, rows int) ([]string, *tea.Cursor) {
 }
 
 // drawFilter returns the line of the filter with the number of matches, and the cursor.
-func (p *picker) drawFilter(v blocks.Style) (string, *tea.Cursor) {
+func (p *Model) drawFilter(v blocks.Style) (string, *tea.Cursor) {
 	const head = "filter: "
 	count := display.Thousands(len(p.rows))
 	if len(p.shown) != len(p.rows) {
 		count = display.Thousands(len(p.shown)) + " of " + count
+	}
+	if v.Columns < len(head)+len(count)+10 { // the filter comes first
+		count = ""
 	}
 	text, _, x := p.filter.View(max(v.Columns-len(head)-len(count)-2, 4), 1)
 	gap := strings.Repeat(" ", max(v.Columns-len(head)-display.Width(text[0])-len(count), 1))
@@ -117,7 +121,7 @@ func (p *picker) drawFilter(v blocks.Style) (string, *tea.Cursor) {
 }
 
 // drawKeys returns the last line: the keys, or the notice of the last one.
-func (p *picker) drawKeys(v blocks.Style) string {
+func (p *Model) drawKeys(v blocks.Style) string {
 	if p.notice != "" {
 		return v.Theme.Warning.Render(display.Cut(p.notice, v.Columns, "…"))
 	}
@@ -132,7 +136,7 @@ func (p *picker) drawKeys(v blocks.Style) string {
 }
 
 // drawItems returns the visible items: a mark, the name, the state, the description.
-func (p *picker) drawItems(v blocks.Style) (lines []string) {
+func (p *Model) drawItems(v blocks.Style) (lines []string) {
 	name, state, description := p.columns(v)
 	for i := p.offset; i < min(p.offset+p.page, len(p.shown)); i++ {
 		row := p.rows[p.shown[i].item]
@@ -154,7 +158,7 @@ func (p *picker) drawItems(v blocks.Style) (lines []string) {
 
 // drawName returns the name of an item, padded to a width, with the matched characters
 // marked.
-func (p *picker) drawName(v blocks.Style, f found, width int, selected bool) string {
+func (p *Model) drawName(v blocks.Style, f found, width int, selected bool) string {
 	full := p.rows[f.item].name
 	name := display.Cut(full, width, "…")
 	pad := strings.Repeat(" ", max(width-display.Width(name), 0))
@@ -173,7 +177,7 @@ func (p *picker) drawName(v blocks.Style, f found, width int, selected bool) str
 }
 
 // drawDetail returns a rule and the first lines of the selected item's detail.
-func (p *picker) drawDetail(v blocks.Style, rows int) []string {
+func (p *Model) drawDetail(v blocks.Style, rows int) []string {
 	lines := []string{v.Theme.Border.Render(strings.Repeat("─", v.Columns))}
 	if i := p.selected(); i >= 0 {
 		if p.detailOf != i || p.detailLook != v {
@@ -196,7 +200,7 @@ const themeSample = "**Strong** text, `code` and a [link](https://example.org).\
 	"```go\n// area multiplies.\nfunc area(a, b float64) float64 {\n\treturn a * b * 1.0\n```\n\n" +
 	"```diff\n-const name = \"old\"\n+const name = \"new\"\n```\n"
 
-func (p *picker) renderDetail(v blocks.Style, item int) []string {
+func (p *Model) renderDetail(v blocks.Style, item int) []string {
 	if p.pick.Items[item].Theme != "" {
 		return v.Markdown(themeSample, v.Columns)
 	}

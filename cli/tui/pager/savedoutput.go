@@ -1,4 +1,4 @@
-package tui
+package pager
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
 
 // Limits of the memory for a saved output.
@@ -177,8 +178,8 @@ func (s *savedOutput) view(v blocks.Style, rows int) (shown []string, where stri
 
 // key scrolls.
 func (s *savedOutput) key(stroke string) {
-	move := scroller{total: 2 * maxVisible, rows: s.rows, offset: maxVisible / 2}
-	if !move.key(stroke) {
+	move := frame.Scroller{Total: 2 * maxVisible, Rows: s.rows, Offset: maxVisible / 2}
+	if !move.Key(stroke) {
 		return
 	}
 	switch stroke {
@@ -188,11 +189,16 @@ func (s *savedOutput) key(stroke string) {
 		s.top, s.row = s.pieces, 0
 		s.up(s.rows)
 	default:
-		if by := move.offset - maxVisible/2; by < 0 {
-			s.up(-by)
-		} else {
-			s.down(by)
-		}
+		s.scroll(move.Offset - maxVisible/2)
+	}
+}
+
+// scroll moves the window by n rows, down if n > 0.
+func (s *savedOutput) scroll(n int) {
+	if n < 0 {
+		s.up(-n)
+	} else {
+		s.down(n)
 	}
 }
 

@@ -1,4 +1,4 @@
-package tui
+package frame
 
 import (
 	"testing"
@@ -12,16 +12,16 @@ import (
 
 // UI-02: the lines of a box are as wide as the screen, whatever it contains.
 func TestBoxWidth(t *testing.T) {
-	all := styles()
+	all := theme.New(theme.Options{Name: theme.ANSI, Profile: theme.Profile([]string{"TERM=xterm-256color"}, true)})
 	for _, th := range []*theme.Theme{new(theme.Theme), &all, {ASCII: true}} {
 		for columns := range 100 {
 			v := blocks.Style{Columns: columns + 1, Theme: th}
-			b := box{
-				title: "A title \x1b[2J 日本語", aside: "an aside", hints: []string{"one hint", "another hint", "the way out"},
-				sections: []section{{lines: []string{display.Cut("日本語 a line", inside(v.Columns), ""), ""}}, {lines: []string{"x"}, label: "1–9 of 10"}},
+			b := Box{
+				Title: "A title \x1b[2J 日本語", Aside: "an aside", Hints: []string{"one hint", "another hint", "the way out"},
+				Sections: []Section{{Lines: []string{display.Cut("日本語 a line", Inside(v.Columns), ""), ""}}, {Lines: []string{"x"}, Label: "1–9 of 10"}},
 			}
-			lines := b.draw(v)
-			require.Len(t, lines, boxRows+4)
+			lines := b.Draw(v)
+			require.Len(t, lines, BoxRows+4)
 			for _, line := range lines {
 				require.LessOrEqual(t, display.Width(line), v.Columns, "%q", line)
 				if columns > 30 {
@@ -30,7 +30,7 @@ func TestBoxWidth(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, "a · c", joinHints([]string{"a", "bbbbbb", "c"}, 8))
-	require.Equal(t, "l…", joinHints([]string{"a", "long"}, 2))
-	require.Empty(t, joinHints(nil, 10))
+	require.Equal(t, "a · c", JoinHints([]string{"a", "bbbbbb", "c"}, 8))
+	require.Equal(t, "l…", JoinHints([]string{"a", "long"}, 2))
+	require.Empty(t, JoinHints(nil, 10))
 }

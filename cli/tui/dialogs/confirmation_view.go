@@ -1,4 +1,4 @@
-package tui
+package dialogs
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
 
 // arrangement is a way to arrange an approval dialog. The first one that leaves enough
@@ -42,11 +43,11 @@ const (
 	noWidth      = 4  // "no: "
 )
 
-// view shows the call, the rule that asks, and the choices or the text field of a
+// View shows the call, the rule that asks, and the choices or the text field of a
 // denial.
-func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
+func (c *Confirmation) View(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
 	in := v
-	in.Columns = inside(v.Columns)
+	in.Columns = frame.Inside(v.Columns)
 	if !c.body.colours { // its diffs are drawn again in any case
 		c.look.Pass = v.Pass
 	}
@@ -54,7 +55,7 @@ func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *te
 		before := c.body.lines
 		c.body, c.look = description{diffs: c.body.diffs, lines: c.requester(v)}, v
 		c.body.describe(c.request, in)
-		c.redrawn(before, c.body.lines)
+		c.Redrawn(before, c.body.lines)
 	}
 	all := arrangements()
 	for i, a := range all {
@@ -72,7 +73,7 @@ func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *te
 		}
 		room := rows - len(lower) - 1
 		if a.framed {
-			room = rows - len(lower) - boxRows - 1
+			room = rows - len(lower) - frame.BoxRows - 1
 		}
 		if room >= min(len(body), want) || i == len(all)-1 {
 			return c.arrange(a, v, body, max(min(room, len(body)), 0), lower, armed, cursor)
@@ -82,53 +83,53 @@ func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *te
 }
 
 // arrange draws the parts of the dialog.
-func (c *confirmation) arrange(a arrangement, v blocks.Style, body []string, room int, lower []string, armed bool, cursor *tea.Cursor) ([]string, *tea.Cursor) {
-	shown := c.window(body, room)
-	shown = c.body.draw(shown, c.offset)
+func (c *Confirmation) arrange(a arrangement, v blocks.Style, body []string, room int, lower []string, armed bool, cursor *tea.Cursor) ([]string, *tea.Cursor) {
+	shown := c.Window(body, room)
+	shown = c.body.draw(shown, c.Offset)
 	if !a.framed {
 		title := display.Line(c.request.Details.Title)
 		if c.names(v) {
 			title += " · subagent " + c.request.Subagent
 		}
-		if position := c.position(); position != "" {
+		if position := c.Position(); position != "" {
 			title = display.Cut(title, v.Columns-8-len(position), "…") + " · " + position
 		}
-		lines := append([]string{titled(v, title)}, shown...)
+		lines := append([]string{frame.Titled(v, title)}, shown...)
 		if cursor != nil {
 			cursor.Y += len(lines)
 		}
 		return append(lines, lower...), cursor
 	}
-	b := box{
-		title: c.request.Details.Title, aside: c.aside(v), hints: c.hints(armed), border: v.Theme.Accent,
-		sections: []section{{lines: shown}, {lines: lower, label: c.position()}},
+	b := frame.Box{
+		Title: c.request.Details.Title, Aside: c.aside(v), Hints: c.hints(armed), Border: v.Theme.Accent,
+		Sections: []frame.Section{{Lines: shown}, {Lines: lower, Label: c.Position()}},
 	}
 	if !armed {
-		b.border = v.Theme.Border
+		b.Border = v.Theme.Border
 	}
 	if cursor != nil {
 		cursor.X, cursor.Y = cursor.X+2, cursor.Y+len(shown)+2
 	}
-	return b.draw(v), cursor
+	return b.Draw(v), cursor
 }
 
 // names reports whether the title line has room for the name of the subagent that
 // calls.
-func (c *confirmation) names(v blocks.Style) bool {
+func (c *Confirmation) names(v blocks.Style) bool {
 	q := c.request
 	return q.Subagent != "" && display.Width(display.Line(q.Details.Title+q.ToolCall.Name+q.Subagent)) <= v.Columns-30
 }
 
 // requester names the subagent that calls, unless the title line does.
-func (c *confirmation) requester(v blocks.Style) []string {
+func (c *Confirmation) requester(v blocks.Style) []string {
 	if c.request.Subagent == "" || c.names(v) {
 		return nil
 	}
-	return blocks.Folded("requested by the subagent "+display.Line(c.request.Subagent), inside(v.Columns))
+	return blocks.Folded("requested by the subagent "+display.Line(c.request.Subagent), frame.Inside(v.Columns))
 }
 
 // aside names the tool, and the subagent that calls it.
-func (c *confirmation) aside(v blocks.Style) string {
+func (c *Confirmation) aside(v blocks.Style) string {
 	if c.names(v) {
 		return c.request.ToolCall.Name + " · subagent " + c.request.Subagent
 	}
@@ -136,7 +137,7 @@ func (c *confirmation) aside(v blocks.Style) string {
 }
 
 // hints lists the keys, the way out last.
-func (c *confirmation) hints(armed bool) []string {
+func (c *Confirmation) hints(armed bool) []string {
 	switch {
 	case !armed:
 		return []string{"keys count after a pause"}
@@ -144,7 +145,7 @@ func (c *confirmation) hints(armed bool) []string {
 		return []string{"enter denies", "ctrl+j new line", "esc back to the choices"}
 	}
 	hints := []string{"↑↓ or letter selects", "enter answers"}
-	if c.total > c.rows {
+	if c.Total > c.Rows {
 		hints = append(hints, "pgup pgdn scroll")
 	}
 	return append(hints, "esc denies")
@@ -152,7 +153,7 @@ func (c *confirmation) hints(armed bool) []string {
 
 // lower returns the part below the description. listed reports that the description has
 // to list the rules that the choices store.
-func (c *confirmation) lower(a arrangement, v blocks.Style, armed bool) (lines []string, listed bool, cursor *tea.Cursor) {
+func (c *Confirmation) lower(a arrangement, v blocks.Style, armed bool) (lines []string, listed bool, cursor *tea.Cursor) {
 	if a.why {
 		lines = c.why(v)
 	}
@@ -172,7 +173,7 @@ func (c *confirmation) lower(a arrangement, v blocks.Style, armed bool) (lines [
 }
 
 // why explains why the call needs approval, with the rule that asks.
-func (c *confirmation) why(v blocks.Style) []string {
+func (c *Confirmation) why(v blocks.Style) []string {
 	lines := blocks.Folded("why: "+approval.Why(c.request), v.Columns)
 	for i, line := range lines {
 		lines[i] = v.Theme.Dim.Render(line)
@@ -181,7 +182,7 @@ func (c *confirmation) why(v blocks.Style) []string {
 }
 
 // rules lists the rules that the choices store, each completely.
-func (c *confirmation) rules(v blocks.Style) (lines []string) {
+func (c *Confirmation) rules(v blocks.Style) (lines []string) {
 	add := func(text, hang string) {
 		for _, line := range blocks.Split(display.Fold(text, hang, v.Columns)) {
 			for _, piece := range display.Break(line, v.Columns) {
@@ -200,7 +201,7 @@ func (c *confirmation) rules(v blocks.Style) (lines []string) {
 
 // lines returns the choices, each with what it stores. listed reports that some texts
 // are too long.
-func (c *confirmation) lines(a arrangement, v blocks.Style, armed bool) (lines []string, listed bool) {
+func (c *Confirmation) lines(a arrangement, v blocks.Style, armed bool) (lines []string, listed bool) {
 	label := 0
 	for _, choice := range c.choices {
 		label = max(label, display.Width(choice.Label))
@@ -244,7 +245,7 @@ func pieces(text string, columns int) (lines []string) {
 }
 
 // line returns the lines of one choice: mark, number, label and text.
-func (c *confirmation) line(v blocks.Style, i, width int, text []string, armed bool) []string {
+func (c *Confirmation) line(v blocks.Style, i, width int, text []string, armed bool) []string {
 	choice := c.choices[i]
 	mark, n := "  ", fmt.Sprintf("%-3s", number(i))
 	pad := strings.Repeat(" ", width-display.Width(choice.Label)+2)
@@ -273,7 +274,7 @@ func (c *confirmation) line(v blocks.Style, i, width int, text []string, armed b
 
 // packed returns the labels of the choices in few lines, for a window that has no room
 // for one line each.
-func (c *confirmation) packed(v blocks.Style, armed bool) (lines []string) {
+func (c *Confirmation) packed(v blocks.Style, armed bool) (lines []string) {
 	if !armed {
 		return []string{v.Theme.Dim.Render(display.Cut(c.hints(armed)[0], v.Columns, "…"))}
 	}
@@ -290,13 +291,13 @@ func (c *confirmation) packed(v blocks.Style, armed bool) (lines []string) {
 		if width > 0 {
 			line, width = line+"  ", width+2
 		}
-		line, width = line+shown, width+display.Width(text)
+		line, width = display.Cut(line+shown, v.Columns, "…"), width+display.Width(text)
 	}
 	return append(lines, line)
 }
 
 // field returns the text field for the reason of a denial.
-func (c *confirmation) field(v blocks.Style) ([]string, *tea.Cursor) {
+func (c *Confirmation) field(v blocks.Style) ([]string, *tea.Cursor) {
 	lines := []string{v.Theme.Strong.Render(display.Cut("What should be done instead? Enter alone: no comment", v.Columns, "…"))}
 	text, y, x := c.words.View(max(v.Columns-noWidth, 1), 3)
 	for i, line := range text {
