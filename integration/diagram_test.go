@@ -31,6 +31,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"mention", "mention", "core/mention"},
 	{"model", "model: providers, scripts, replay", "core/model core/model/* core/model/internal/*"},
 	{"policy", "policy: rules, command lines", "core/policy core/policy/* core/internal/checker"},
+	{"files", "files: the file layer without an agent", "core/files"},
 	{"services", "services: files, processes, network", "core/services/* core/services/patch/applypatch core/internal/gitdir core/internal/memory"},
 	{"bus", "bus: questions and events", "core/bus"},
 	{"internal", "internal helpers", "core/internal/*"},

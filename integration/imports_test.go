@@ -242,10 +242,16 @@ func TestLinks(t *testing.T) {
 		"github.com/JohannesKaufmann/", "github.com/creack/pty", "github.com/fsnotify/fsnotify", "github.com/spf13/", "github.com/tailscale/hujson",
 		"golang.org/x/net", "golang.org/x/sys", "golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/text/encoding", "mvdan.cc/sh", "net/http", "os/exec",
 	}
+	// A program that only changes files needs no part of an agent, no settings and no network.
+	agents := []string{
+		module + "/core/tools", module + "/core/policy", module + "/core/bus", module + "/core/scheduler", module + "/core/config", module + "/core/model",
+		module + "/core/agent", module + "/core/mcp", "net/http", "os/exec", "encoding/gob", "github.com/spf13/", "github.com/creack/pty",
+	}
 	// The lexers and styles of chroma are initialized by every program that links them.
 	heavy := []string{"google.golang.org/grpc", "google.golang.org/protobuf", "google.golang.org/genai", "cloud.google.com/go/auth", "charm.land/glamour", "github.com/charmbracelet/glamour", "github.com/alecthomas/chroma/v2/lexers", "github.com/alecthomas/chroma/v2/styles"}
 	for pkg, without := range map[string][]string{
 		"./core/tools":  slices.Concat(models, protocols, terminals, tests, services),
+		"./core/files":  slices.Concat(models, protocols, terminals, tests, agents),
 		"./core/config": slices.Concat(models, protocols, terminals, tests),
 		"./cli/fettle":  slices.Concat(heavy, tests),
 	} {
@@ -259,6 +265,22 @@ func TestLinks(t *testing.T) {
 					t.Errorf("%s links %s", pkg, dep.ImportPath)
 				}
 			}
+		}
+	}
+}
+
+// FD-01: core/files links at most 25 packages of others.
+func TestLinksOfFiles(t *testing.T) {
+	t.Parallel()
+	for _, goos := range platforms {
+		others := 0
+		for _, dep := range goList(t, goos, "-deps", "./core/files") {
+			if !dep.Standard && dep.Module != nil && !dep.Module.Main {
+				others++
+			}
+		}
+		if others < 10 || others > 25 {
+			t.Errorf("%s: core/files links %d packages of others", goos, others)
 		}
 	}
 }
@@ -286,7 +308,7 @@ func TestLinksAreCounted(t *testing.T) {
 			t.Errorf("docs/dependencies.md has %v, want %v", row, want)
 		}
 	}
-	if want := []string{"core/tools", "core/config", "cli/fettle"}; !slices.Equal(counted, want) {
+	if want := []string{"core/files", "core/tools", "core/config", "cli/fettle"}; !slices.Equal(counted, want) {
 		t.Errorf("docs/dependencies.md has the counts %v, want %v", counted, want)
 	}
 }

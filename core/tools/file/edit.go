@@ -4,21 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
-	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/replace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
-
-// anyCount as expected_replacements means any number of at least 1. It comes from allow_multiple and is not declared.
-const anyCount = math.MinInt32
 
 // EditParams are the parameters of edit.
 type EditParams struct {
@@ -41,7 +34,7 @@ func newEdit() (*Factory, error) {
 		},
 		Rewrite: rewriteEdit,
 		Validate: func(_ Services, p EditParams) error {
-			if n := p.ExpectedReplacements; n != nil && *n < 1 && *n != anyCount {
+			if n := p.ExpectedReplacements; n != nil && *n < 1 && *n != replace.Any {
 				return errors.New("expected_replacements must be a positive number")
 			}
 			return nonEmpty("file_path", p.FilePath)
@@ -87,7 +80,7 @@ func rewriteEdit(args map[string]json.RawMessage) error {
 		return errors.New("allow_multiple must be true or false")
 	}
 	if _, given := args["expected_replacements"]; multiple && !given {
-		args["expected_replacements"] = json.RawMessage(strconv.Itoa(anyCount))
+		args["expected_replacements"] = json.RawMessage(strconv.Itoa(replace.Any))
 	}
 	return nil
 }
@@ -108,172 +101,14 @@ func (p EditParams) apply(path string, base mutation.Base) (text string, count i
 	if p.ExpectedReplacements != nil {
 		want = *p.ExpectedReplacements
 	}
-	return replacement{p.OldString, p.NewString, want, "old_string", "new_string", "expected_replacements"}.apply(path, base.Text)
+	return replace.Replacement{
+		From: p.OldString, To: p.NewString, Count: want,
+		FromName: "old_string", ToName: "new_string", CountName: "expected_replacements",
+	}.Apply(path, base.Text)
 }
 
 // missing returns the error of a replacement in a file that does not exist.
 func missing(path, create string) *fault.Error {
 	return fault.New(fault.FileNotFound, "file.edit", path+" does not exist, so there is nothing to replace in it.",
 		"Check the path with list_directory; "+create+".")
-}
-
-// replacement is the replacement of a text in a number of places.
-type replacement struct {
-	from, to                    string
-	count                       int    // of places; or anyCount
-	fromName, toName, countName string // names of the arguments, for messages; the last is "" if there is no such argument
-}
-
-// apply returns the new text and the number of places, or the error of the match. It is called only after the prior read
-// is verified, so its errors may show content.
-func (r replacement) apply(path, base string) (text string, count int, err *fault.Error) {
-	if r.from == r.to {
-		return "", 0, r.noChange(path, "are the same")
-	}
-	places := occurrences(base, r.from)
-	switch {
-	case len(places) == 0:
-		return "", 0, r.noOccurrence(path, base)
-	case r.count != anyCount && len(places) != r.count:
-		return "", 0, r.wrongCount(path, base, places)
-	}
-	var b strings.Builder
-	at := 0
-	for _, pl := range places {
-		b.WriteString(base[at:pl[0]])
-		matched := base[pl[0]:pl[1]]
-		if textfile.NewlineOf(matched) == textfile.NewlineNone {
-			matched = base
-		}
-		b.WriteString(textfile.Restyle(r.to, matched))
-		at = pl[1]
-	}
-	b.WriteString(base[at:])
-	if b.String() == base {
-		return "", 0, r.noChange(path, "differ in their line endings only, and the file keeps its own")
-	}
-	return b.String(), len(places), nil
-}
-
-// occurrences returns the positions of old in text, as byte ranges that do not overlap. LF and CR LF match each other.
-func occurrences(text, old string) [][2]int {
-	plain, old := strings.ReplaceAll(text, "\r\n", "\n"), strings.ReplaceAll(old, "\r\n", "\n")
-	// Number of carriage returns removed so far.
-	removed, next := 0, strings.Index(text, "\r\n")
-	inText := func(at int) int {
-		for next >= 0 && next-removed < at {
-			removed++
-			i := strings.Index(text[next+2:], "\r\n")
-			if i < 0 {
-				next = -1
-			} else {
-				next += 2 + i
-			}
-		}
-		return at + removed
-	}
-	var places [][2]int
-	for at := 0; ; {
-		i := strings.Index(plain[at:], old)
-		if i < 0 {
-			return places
-		}
-		at += i + len(old)
-		places = append(places, [2]int{inText(at - len(old)), inText(at)})
-	}
-}
-
-// linesText lists the line numbers of places, limited to the first few.
-func linesText(text string, places [][2]int) string {
-	const most = 10
-	var b strings.Builder
-	b.WriteString("line ")
-	if len(places) > 1 {
-		b.Reset()
-		b.WriteString("lines ")
-	}
-	line, at := 1, 0
-	for i, pl := range places {
-		if i == most {
-			fmt.Fprintf(&b, " and %d more", len(places)-most)
-			break
-		}
-		line += strings.Count(text[at:pl[0]], "\n")
-		at = pl[0]
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strconv.Itoa(line))
-	}
-	return b.String()
-}
-
-func (r replacement) noChange(path, why string) *fault.Error {
-	return fault.New(fault.EditNoChange, "file.edit",
-		fmt.Sprintf("The edit would leave %s unchanged: %s and %s %s.", path, r.fromName, r.toName, why),
-		"If the file already has the change, continue; otherwise pass another "+r.toName+".")
-}
-
-func (r replacement) wrongCount(path, text string, places [][2]int) *fault.Error {
-	remedy := "Add the lines around the text to " + r.fromName + " until it is unique"
-	if len(places) < r.count {
-		remedy = "Correct " + r.fromName + " so that it also matches the other places"
-	}
-	if r.countName != "" {
-		remedy += fmt.Sprintf(", or set %s to %d if these are what should change", r.countName, len(places))
-	}
-	return fault.New(fault.EditOccurrenceMismatch, "file.edit",
-		fmt.Sprintf("Expected %d occurrence(s) of %s in %s but found %d, at %s.", r.count, r.fromName, path, len(places), linesText(text, places)),
-		remedy+".")
-}
-
-// noOccurrence returns the error for a missing text, with the place that nearly matches.
-func (r replacement) noOccurrence(path, text string) *fault.Error {
-	remedy := "Copy " + r.fromName + " from the content as read, white space included."
-	if line, found, want, ok := nearest(text, r.from); ok {
-		remedy = fmt.Sprintf("Nearest is line %d, which reads %q where %s has %q. %s", line, found, r.fromName, want, remedy)
-	}
-	return fault.New(fault.EditNoOccurrenceFound, "file.edit", r.fromName+" does not occur in "+path+".", remedy)
-}
-
-// nearest finds the place in text where most lines of old match, ignoring outer white space, and returns the first line
-// there (1-based) that differs.
-func nearest(text, old string) (line int, found, want string, ok bool) {
-	have, wanted := splitLines(text), splitLines(old)
-	at := make(map[string]int, len(wanted)) // the first index of each line in old
-	for i, l := range slices.Backward(wanted) {
-		at[strings.TrimSpace(l)] = i
-	}
-	delete(at, "")
-	agree := make(map[int]int) // number of matching lines by start of old in text
-	start, most := 0, 0
-	for k, l := range have {
-		i, known := at[strings.TrimSpace(l)]
-		if !known || k < i {
-			continue
-		}
-		agree[k-i]++
-		if n := agree[k-i]; n > most || n == most && k-i < start {
-			start, most = k-i, n
-		}
-	}
-	if most == 0 {
-		return 0, "", "", false
-	}
-	for i, w := range wanted {
-		if start+i >= len(have) {
-			return 0, "", "", false
-		}
-		h := have[start+i]
-		if h == w || i == 0 && strings.HasSuffix(h, w) || i == len(wanted)-1 && strings.HasPrefix(h, w) {
-			continue
-		}
-		return start + i + 1, escape.Clip(h, 121), escape.Clip(w, 121), true
-	}
-	return 0, "", "", false
-}
-
-// splitLines returns the lines of text without their endings.
-func splitLines(text string) []string {
-	return strings.Split(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\r\n", "\n"), "\n")
 }

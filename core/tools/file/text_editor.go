@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/replace"
 	"github.com/fettle-dev/fettle/core/services/textfile"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -154,11 +155,11 @@ func (p textEditorParams) replace(path workspace.Path, base mutation.Base) (muta
 	if !base.Exists {
 		return mutation.Change{}, missing(path.String(), "to create the file use the command create")
 	}
-	r := replacement{from: *p.OldStr, count: 1, fromName: "old_str", toName: "new_str"}
+	r := replace.Replacement{From: *p.OldStr, Count: 1, FromName: "old_str", ToName: "new_str"}
 	if p.NewStr != nil {
-		r.to = *p.NewStr
+		r.To = *p.NewStr
 	}
-	text, _, err := r.apply(path.String(), base.Text)
+	text, _, err := r.Apply(path.String(), base.Text)
 	return mutation.Change{Text: text}, err
 }
 

@@ -1,4 +1,4 @@
-package file
+package replace
 
 import (
 	"math/rand/v2"
