@@ -41,6 +41,8 @@ type chat struct {
 	files   *pathlist.List // for completion
 	// themeName is the theme that /theme has selected; "": none. Owned as now.
 	themeName string
+	again     *reopening // the session is to be opened again; nil: it is not. Owned as now.
+	carried   *reopening // the session was opened again; nil: it was not
 
 	mu      sync.Mutex
 	started time.Time // start of the session; /clear starts a new one
@@ -72,6 +74,7 @@ func (c *chat) Submit(ctx context.Context, text string) iter.Seq[interactive.Eve
 			w.shell(ctx, strings.TrimSpace(line))
 		case c.commandSet().Parse(text).IsCommand:
 			w.command(ctx, text, agreed{})
+			w.endForReopening()
 		default:
 			w.prompt(ctx, text)
 		}

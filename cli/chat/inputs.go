@@ -40,6 +40,7 @@ func (i *inputs) open(dir string) {
 	defer f.Close() //nolint:errcheck // nothing was written
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 2*mostInputBytes)
+	i.list = nil // in a session that is opened again, the file has its inputs
 	read := 0
 	for lines.Scan() {
 		var text string

@@ -21,7 +21,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -222,51 +221,6 @@ func (c chatServers) SetEnabled(ctx context.Context, server string, on bool) err
 		return m.Restart(ctx, server)
 	}
 	return m.Disable(server)
-}
-
-// chatTrust serves /permissions.
-type chatTrust struct{ *chat }
-
-// State implements [builtin.Trust].
-func (c chatTrust) State() (dir, state string) { return c.targetDir(), c.config.Trust().String() }
-
-// SetTrust implements [builtin.Trust].
-func (c chatTrust) SetTrust(ctx context.Context, dir string, trusted bool) (string, error) {
-	store, _, err := program.OpenTrust(c.global)
-	if err != nil {
-		return "", err
-	}
-	if dir == "" {
-		dir = c.targetDir()
-	} else if !filepath.IsAbs(dir) {
-		dir = filepath.Join(c.targetDir(), dir)
-	}
-	state := trust.Trusted
-	if !trusted {
-		state = trust.Untrusted
-	}
-	gives := ""
-	if trusted {
-		powers, err := userfiles.PowersOf(ctx, c.global, dir)
-		if err != nil {
-			return "", err
-		}
-		if len(powers) > 0 {
-			gives = "\nIts project can then:\n" + strings.TrimSuffix(userfiles.ListPowers(powers), "\n")
-		}
-		if outside := userfiles.OutsideOf(powers); len(outside) > 0 {
-			gives += "\nDirectories outside of the project are ignored until fettle trust --outside."
-		}
-		if slices.ContainsFunc(powers, func(power settings.Power) bool { return power.Digest != "" }) {
-			gives += "\nSettings of git need approval until fettle trust."
-		}
-	} else if err := userfiles.Approve(ctx, c.global, dir, nil, nil); err != nil {
-		return "", err
-	}
-	if err := store.Set(ctx, dir, state); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s is recorded as %s. This takes effect with the next session.%s", display.Printable(dir), state, gives), nil
 }
 
 // chatPolicy serves /policy.

@@ -46,7 +46,10 @@ func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f
 	if err := c.Check(); err != nil {
 		return err
 	}
-	err := c.WithModels(ctx, g, func(s program.Session) error { return c.show(ctx, s, show) })
+	err := c.WithModels(ctx, g, func(s program.Session) (again bool, err error) {
+		err = c.show(ctx, s, show)
+		return c.again != nil, err
+	})
 	for _, n := range c.notices.take() {
 		p.PrintError(errors.New(n.text))
 	}
@@ -59,6 +62,8 @@ func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f
 // show runs the front end on the session.
 func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err error) {
 	c.session, c.config = s, s.Config()
+	c.carried, c.again, c.left = c.again, nil, ""
+	opened := openedWith{c.config.Model(), c.config.ApprovalMode()}
 	c.log = slog.New(slog.DiscardHandler)
 	if logged, ok := s.(interface{ Logger() *slog.Logger }); ok {
 		c.log = logged.Logger()
@@ -93,13 +98,22 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	if _, err := c.loadCommands(ctx); err != nil { // their problems are reported at the start
 		return err
 	}
+	if err := c.bringOver(ctx); err != nil {
+		return err
+	}
 	c.noteBranch()
 	defer func() {
 		for _, text := range c.endMessages(ctx, c.ending()) {
 			c.notices.add(text) // printed once the screen is closed
 		}
 	}()
-	return front(ctx, c, set)
+	if err = front(ctx, c, set); err != nil || ctx.Err() != nil {
+		c.again = nil
+	}
+	if c.again != nil {
+		c.carryOver(opened)
+	}
+	return err
 }
 
 // untilHungUp returns a context that ends when the terminal closes or the program is
@@ -163,7 +177,13 @@ func (c *chat) onDefect(err error) { c.notices.add("A defect: " + display.Line(e
 func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 	return c.working(ctx, func(ctx context.Context, w *work) {
 		source := "startup"
-		if c.kept.Resumed {
+		switch {
+		case c.carried != nil:
+			if len(c.conversation().History()) > 0 {
+				source = "resume"
+			}
+			w.reopened()
+		case c.kept.Resumed:
 			source = "resume"
 			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(c.conversation().History())})
 		}

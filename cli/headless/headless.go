@@ -66,7 +66,7 @@ func (h *headlessRun) run(ctx context.Context, g *program.Flags) error {
 	if err != nil {
 		return err
 	}
-	return h.WithModels(ctx, g, func(s program.Session) error { return h.inSession(ctx, s, in) })
+	return h.WithModels(ctx, g, func(s program.Session) (bool, error) { return false, h.inSession(ctx, s, in) })
 }
 
 func (h *headlessRun) inSession(ctx context.Context, s program.Session, in promptInput) error {

@@ -62,6 +62,9 @@ const (
 	EventInput    EventKind = "input" // Text: for the input, if that is empty
 	EventCopy     EventKind = "copy"  // Text: to copy to the clipboard
 	EventQuit     EventKind = "quit"  // Text: the final message; the session ends
+	// EventReopen ends the front end without a final message. The session is opened again
+	// with its conversation, in a front end of the same kind.
+	EventReopen EventKind = "reopen"
 )
 
 // Level is the severity of a message.

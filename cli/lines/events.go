@@ -21,7 +21,7 @@ import (
 func (l *lines) show(events iter.Seq[interactive.Event]) (quit bool) {
 	for e := range events {
 		l.event(e)
-		quit = quit || e.Kind == interactive.EventQuit
+		quit = quit || e.Kind == interactive.EventQuit || e.Kind == interactive.EventReopen
 	}
 	clear(l.awaited)
 	return quit

@@ -71,6 +71,8 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		return tea.SetClipboard(e.Text)
 	case interactive.EventQuit:
 		m.lastWords, m.quitting = e.Text, true
+	case interactive.EventReopen:
+		m.reopens, m.quitting = true, true
 	}
 	return nil
 }

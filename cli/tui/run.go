@@ -121,10 +121,13 @@ func gone(out *os.File) bool {
 }
 
 // leave writes the conversation and the final message to the normal screen with its
-// scrollback.
+// scrollback, unless the session is opened again.
 func leave(o Options, m *screen) {
 	for _, c := range m.calls {
 		c.Stop()
+	}
+	if m.reopens {
+		return
 	}
 	v := m.style()
 	v.Detail = false

@@ -85,6 +85,7 @@ type screen struct {
 	focus       focus
 	alert       string // notification for the terminal; "": none
 	lastWords   string
+	reopens     bool // the conversation is displayed again
 	err         error
 }
 

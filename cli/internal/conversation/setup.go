@@ -43,8 +43,9 @@ func (t *Setup) Check() error {
 	return t.Flags.checkLimits()
 }
 
-// WithModels is [program.Program.WithSession] for a session with models.
-func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(program.Session) error) (err error) {
+// WithModels is [program.Program.WithSession] for a session with models. While use
+// returns again and no error, another session is opened.
+func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(program.Session) (again bool, err error)) (err error) {
 	if t.Traffic, err = t.Flags.traffic.open(); err != nil {
 		return err
 	}
@@ -53,7 +54,14 @@ func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(progr
 			err = closeErr
 		}
 	}()
-	return t.WithSession(ctx, program.SessionOptions{Flags: g, Watch: true, Hide: t.Hide, Adjust: t.adjust}, use)
+	for again := true; again && err == nil; {
+		again = false
+		err = t.WithSession(ctx, program.SessionOptions{Flags: g, Watch: true, Hide: t.Hide, Adjust: t.adjust}, func(s program.Session) (err error) {
+			again, err = use(s)
+			return err
+		})
+	}
+	return err
 }
 
 // adjust sets the Parameters of a conversation.

@@ -78,7 +78,10 @@ func (t *traffic) wire(all program.Providers, keys *credentials.Store, p *config
 			source = model.Always(t.player)
 		}
 		if t.file != nil {
-			t.recorder = replay.NewRecorder(t.file, hide.Values()...)
+			if t.recorder == nil { // of all sessions of the program
+				t.recorder = replay.NewRecorder(t.file)
+			}
+			t.recorder.Hide(hide.Values()...)
 			source = all.Recording(source, t.recorder)
 		}
 		t.Variables, t.source = v, source

@@ -54,7 +54,7 @@ type trustQuestion struct {
 }
 
 func (q *trustQuestion) ask(ctx context.Context) error {
-	inside := slices.DeleteFunc(slices.Clone(q.powers), func(power settings.Power) bool { return power.Outside != "" })
+	inside := slices.DeleteFunc(slices.Clone(q.powers), userfiles.IsOutside)
 	q.user.Printf("This directory is not known yet:\n  %s\n", display.Line(q.dir))
 	q.user.Printf("If you trust it, its project\n%s", userfiles.ListPowers(inside))
 	outside := userfiles.OutsideOf(q.powers)

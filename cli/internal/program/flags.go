@@ -127,6 +127,9 @@ func (g *Flags) Register(root *cobra.Command) {
 // is recorded.
 func (g *Flags) TrustOnce(state trust.State) { g.trustOnce = state }
 
+// SetMode sets the approval mode for the sessions that are opened next.
+func (g *Flags) SetMode(mode policy.ApprovalMode) { g.ApprovalMode, g.modeSet = mode.Flag(), true }
+
 // once returns the trust in the target directory for this run, by --skip-trust or by an
 // answer of the user.
 func (g *Flags) once() trust.State {

@@ -28,6 +28,9 @@ func PowersOf(ctx context.Context, g *program.Flags, dir string) ([]settings.Pow
 	return config.ProjectPowers(ctx, ProjectIn(g, dir))
 }
 
+// IsOutside reports whether a power is about a directory outside of the project.
+func IsOutside(power settings.Power) bool { return power.Outside != "" }
+
 // OutsideOf returns the directories outside of the project that powers include.
 func OutsideOf(powers []settings.Power) []string {
 	var all []string

@@ -197,7 +197,7 @@ type Server struct {
 type Trust interface {
 	State() (dir, state string) // trusted, untrusted or undecided
 	// SetTrust records it for a directory, "" for the target, and returns a message, for
-	// example that it applies from the next session.
+	// example that it applies from the next session; "": none.
 	SetTrust(ctx context.Context, dir string, trusted bool) (note string, err error)
 }
 

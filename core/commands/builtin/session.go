@@ -20,7 +20,7 @@ func permissionsCommand(s *Services) *commands.Command {
 			Name: name, Description: description,
 			Action: func(ctx context.Context, _ *commands.Context, dir string) (commands.Result, error) {
 				note, err := s.Trust.SetTrust(ctx, dir, trusted)
-				if err != nil {
+				if err != nil || note == "" {
 					return nil, err
 				}
 				return info("%s", line(note)), nil
