@@ -48,14 +48,9 @@ func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 			"Begin the file with lines of ---, name: …, description: …, ---.")
 		return nil, p.problems
 	}
-	root, err := position.ParseYAML(front, before)
-	if err != nil {
-		if quotedFront, line := position.QuoteYAML(front); line > 0 {
-			if again, failed := position.ParseYAML(quotedFront, before); failed == nil {
-				root, err = again, nil
-				p.warn(before+line, "The front matter is not valid YAML, because a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
-			}
-		}
+	root, textLine, err := position.ParseFrontMatter(front, before)
+	if textLine > 0 {
+		p.warn(textLine, "The front matter is not valid YAML, because a text in it has no quotes; it was taken as text.", "Put the text in quotes.")
 	}
 	if err != nil {
 		e := position.As(err)

@@ -202,7 +202,7 @@ func TestParseUnquoted(t *testing.T) {
 	require.Len(t, defs, 1)
 	require.Equal(t, "Use it's like this: now. <example>Context: x</example>", defs[0].Description)
 	require.Equal(t, "gemini:x", defs[0].Model)
-	require.Equal(t, "a.md:3: The front matter is not valid YAML, because a text in it has a colon and a blank; it was taken as text. Put the text in quotes.", report(problems))
+	require.Equal(t, "a.md:3: The front matter is not valid YAML, because a text in it has no quotes; it was taken as text. Put the text in quotes.", report(problems))
 }
 
 // EX-13: an invalid value is reported with its line, and the agent is dropped.

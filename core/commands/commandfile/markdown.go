@@ -87,18 +87,14 @@ type markdownCommand struct {
 
 // front reads the front matter, and reports whether the command may be loaded.
 func (m *markdownCommand) front(front string, before int) bool {
-	root, err := position.ParseYAML(front, before)
-	if err != nil {
-		if quoted, line := position.QuoteYAML(front); line > 0 {
-			if again, failed := position.ParseYAML(quoted, before); failed == nil {
-				root, err = again, nil
-			}
-		}
-	}
+	root, textLine, err := position.ParseFrontMatter(front, before)
 	if err != nil { // its restrictions are unknown
 		e := position.As(err)
 		m.fail(m.path, e.Line, "The front matter cannot be read: "+strings.TrimSuffix(e.Message, ".")+".", "Correct the YAML; quote a text that has a colon and a blank.")
 		return false
+	}
+	if textLine > 0 {
+		m.note(textLine, "The front matter is not valid YAML, because a text in it has no quotes; it was taken as text.")
 	}
 	for _, member := range root.Members() {
 		key := position.Fold(member.Key)

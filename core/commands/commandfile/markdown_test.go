@@ -102,8 +102,28 @@ func TestMarkdownRestrictions(t *testing.T) {
 	}
 	set, problems := markdown(t, &shell{}, nil, "---\nargument-hint: [path]\ndescription: Does: it\nmodel: opus\ncolour: red\n---\nDo it.")
 	require.Equal(t, "Does: it [path]", set.List()[0].Description)
-	require.Len(t, problems, 2)
-	require.Equal(t, fault.SeverityNotice, problems[0].Severity)
+	require.Len(t, problems, 3)
+	for _, p := range problems {
+		require.Equal(t, fault.SeverityNotice, p.Severity)
+	}
+}
+
+// UI-07: hints and descriptions that are not valid YAML are texts, and the restrictions
+// next to them apply.
+func TestMarkdownUnquoted(t *testing.T) {
+	for front, want := range map[string]string{
+		"argument-hint: [a] [b]\ndescription: d":            "d [a] [b]",
+		"argument-hint: [a] | --full\ndescription: d":       "d [a] | --full",
+		"argument-hint: | --a | --b\ndescription: d":        "d | --a | --b",
+		"description: d\nargument-hint: --data='{}' [--x='": "d --data='{}' [--x='",
+	} {
+		s := &shell{}
+		set, problems := markdown(t, s, nil, "---\n"+front+"\nallowed-tools: Bash(ls *)\n---\nDo it: !`rm x`")
+		require.Len(t, set.List(), 1, "%s: %v", front, problems)
+		require.Equal(t, want, set.List()[0].Description)
+		_, err := run(t, set, "/kit:git:do")
+		require.Error(t, err, front)
+	}
 }
 
 // UI-07: no prompt in Markdown panics, and no argument becomes a command or a file.

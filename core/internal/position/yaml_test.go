@@ -82,7 +82,7 @@ func TestQuoteYAML(t *testing.T) {
 
 func FuzzParseYAML(f *testing.F) {
 	fuzzseed.Add(f)
-	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x", "a: .nan\nb: 1e999", "a:\r\n  - b\r\n", "a: b: c"} {
+	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x", "a: .nan\nb: 1e999", "a:\r\n  - b\r\n", "a: b: c", "argument-hint: [a] [b]\ntools: *", "description: a: b\nContext: c\nuser: d: e\nmodel: f"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -95,6 +95,13 @@ func FuzzParseYAML(f *testing.F) {
 			require.NotEmpty(t, e.Message)
 			require.NotContains(t, e.Message, "\n")
 			require.True(t, before < e.Line && e.Line <= last, "line %d of %d", e.Line, last)
+			lenient, line, failed := position.ParseFrontMatter(text, before)
+			require.True(t, failed == nil && before < line && line <= last || failed != nil && line == 0, "text in line %d of %d", line, last)
+			if failed == nil {
+				_, again, _ := position.ParseFrontMatter(text, before)
+				require.Equal(t, line, again)
+				require.NotEmpty(t, lenient.Members())
+			}
 			return
 		}
 		var check func(n position.Node)
@@ -116,5 +123,9 @@ func FuzzParseYAML(f *testing.F) {
 		twice, line := position.QuoteYAML(once)
 		require.Equal(t, once, twice)
 		require.Zero(t, line, "what is quoted needs no quotes")
+		lenient, line, err := position.ParseFrontMatter(text, before)
+		require.NoError(t, err)
+		require.Zero(t, line, "valid front matter has no other reading")
+		require.Equal(t, fmt.Sprint(n.Plain()), fmt.Sprint(lenient.Plain()))
 	})
 }

@@ -266,12 +266,7 @@ func readSkill(root *os.Root, name string) (skill foundSkill, why string) {
 	if !found {
 		return skill, "It has no front matter."
 	}
-	node, err := position.ParseYAML(front, before)
-	if err != nil {
-		if quoted, line := position.QuoteYAML(front); line > 0 {
-			node, err = position.ParseYAML(quoted, before)
-		}
-	}
+	node, _, err := position.ParseFrontMatter(front, before)
 	if err != nil {
 		return skill, "Its front matter is not valid YAML."
 	}
