@@ -103,11 +103,17 @@ func openNative(dir string, o Options) (*native, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := commit.New(commit.Options{RecoveryDir: o.Recovery, Logger: o.Logger})
+	commits, sets := commit.Options{RecoveryDir: o.Recovery, Logger: o.Logger}, transaction.Options{Files: w, RecoveryDir: o.Recovery, Logger: o.Logger}
+	if o.hook != nil {
+		commits.Hook = func(s commit.Step) error { return o.hook(string(s)) }
+		sets.Hook = func(s transaction.Step) error { return o.hook("set " + string(s)) }
+	}
+	c := commit.New(commits)
+	sets.Committer = c
 	return &native{
 		recovery: o.Recovery, workspace: w, committer: c,
 		reader: filestate.New(filestate.Options{Files: w, Limits: filestate.Limits{FileBytes: o.MaxBytes}, Logger: o.Logger}),
-		sets:   transaction.New(transaction.Options{Files: w, Committer: c, RecoveryDir: o.Recovery, Logger: o.Logger}),
+		sets:   transaction.New(sets),
 	}, nil
 }
 

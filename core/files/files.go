@@ -56,6 +56,8 @@ type Options struct {
 
 	// Logger receives problems that a call cannot return. Nil: they are not logged.
 	Logger *slog.Logger
+
+	hook func(step string) error // called at each step of a commit, for tests
 }
 
 // Dir is an open directory. It is safe for concurrent use, and across processes: commits in one

@@ -1,0 +1,8 @@
+package files
+
+// WithHook returns o with a function that is called at each step of a commit. Its error ends the
+// commit there as a failing system call would.
+func WithHook(o Options, hook func(step string) error) Options {
+	o.hook = hook
+	return o
+}
