@@ -121,6 +121,30 @@ func TestBackend(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// keeping is a Committer that keeps the bytes of another program.
+type keeping struct{ err error }
+
+func (k keeping) Commit(context.Context, []files.Operation) ([]string, error) {
+	return []string{"/kept/a"}, k.err
+}
+
+// FD-01: the names of kept files are in the result of a change, and in its error.
+func TestKept(t *testing.T) {
+	stale := fault.New(fault.FileChangedSinceRead, "keeping", "The file has changed.", "").Because(fault.Changed)
+	for name, cause := range map[string]error{"none": nil, "refused": stale, "other": errors.New("broken")} {
+		p := open(t, files.Options{Committer: keeping{cause}, Rebase: true}, map[string]string{"a": "a"})
+		f, err := p.Edit(t.Context(), p.read("a"), "a", "b")
+		if name == "none" {
+			require.NoError(t, err)
+			require.Equal(t, []string{"/kept/a"}, f.Kept)
+			require.Empty(t, files.Kept(stale))
+			continue
+		}
+		require.Equal(t, []string{"/kept/a"}, files.Kept(err), name)
+		require.Contains(t, err.Error(), "Bytes of another program are in /kept/a.", name)
+	}
+}
+
 // broken fails every read.
 type broken struct{ err error }
 

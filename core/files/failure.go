@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -43,7 +44,7 @@ func failure(op string, err error, kept ...string) error {
 	op = "files." + op
 	e := fault.As(err)
 	if e == nil {
-		return fault.Wrap(fault.ExecutionFailed, op, err.Error(), "", err)
+		e = fault.Wrap(fault.ExecutionFailed, op, "The change failed.", "", err)
 	}
 	next := *e
 	next.Op = op
@@ -55,6 +56,31 @@ func failure(op string, err error, kept ...string) error {
 	}
 	if len(kept) > 0 {
 		next.Message += fmt.Sprintf(" Bytes of another program are in %s.", strings.Join(kept, ", "))
+		next.Err = &keptError{kept, next.Err}
 	}
 	return &next
+}
+
+// Kept returns the absolute names of files with bytes that other programs wrote during a failed
+// change, as [File.Kept] does for a successful one.
+func Kept(err error) []string {
+	if k := (*keptError)(nil); errors.As(err, &k) {
+		return k.names
+	}
+	return nil
+}
+
+// keptError is the cause of an error with kept files.
+type keptError struct {
+	names []string
+	cause error // may be nil
+}
+
+func (e *keptError) Unwrap() error { return e.cause }
+
+func (e *keptError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("%d files were kept", len(e.names))
+	}
+	return e.cause.Error()
 }

@@ -29,6 +29,7 @@ const (
 	target   = "target"
 	patchers = 8
 	start0   = "start#0000000"
+	program  = "P" // see files_linux_test.go
 )
 
 var owners = func() []string {
@@ -36,7 +37,7 @@ var owners = func() []string {
 	for i := range patchers {
 		all = append(all, "F"+strconv.Itoa(i))
 	}
-	return all
+	return append(all, program)
 }()
 
 // state is one content of the file.
@@ -380,7 +381,7 @@ func TestEditorsAndPatchers(t *testing.T) {
 		start(t, "editor by rename", dir, "12ms"),
 		start(t, "editor in place", dir, "12ms"),
 	}
-	for _, o := range owners[len(all):] {
+	for _, o := range owners[len(all) : len(all)+patchers] {
 		all = append(all, start(t, "patcher", dir, t.TempDir(), o))
 	}
 	for _, p := range append(all, reader) {

@@ -250,6 +250,16 @@ func (r *apartRecord) complete(t *testing.T, first string, left []string) {
 // Afterwards every save is traced from the last state to the first, as in
 // TestEditorsAndPatchers. An acknowledged change is in this history once.
 func TestEditorsAndRebases(t *testing.T) {
+	writers := map[string]string{}
+	for i := range patchers {
+		writers[fmt.Sprint("F", i)] = "rebaser"
+	}
+	raceApart(t, writers)
+}
+
+// raceApart runs writers, roles by owner, beside the two editors.
+func raceApart(t *testing.T, writers map[string]string) {
+	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, target)
 	first := state{counters: map[string]int{}}.with("R", 0)
@@ -261,8 +271,8 @@ func TestEditorsAndRebases(t *testing.T) {
 		start(t, "editor in place", dir, "12ms", strconv.Itoa(saves)),
 	}
 	var sessions []*process
-	for _, o := range owners[len(editors):] {
-		sessions = append(sessions, start(t, "rebaser", dir, t.TempDir(), o))
+	for owner, role := range writers {
+		sessions = append(sessions, start(t, role, dir, t.TempDir(), owner))
 	}
 	for _, p := range slices.Concat(editors, sessions) {
 		p.ready()

@@ -29,6 +29,7 @@ var roles = map[string]func(args []string) error{
 	"patch forever":    patchForever,
 	"patcher":          patchCounter,
 	"rebaser":          patchSection,
+	"program":          editSection,
 	"editor by rename": editByRename,
 	"editor in place":  editInPlace,
 	"reader":           readForever,
