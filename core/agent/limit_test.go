@@ -31,7 +31,7 @@ func TestLimitOfTheModelInForce(t *testing.T) {
 		g := described{inOrder(long(600, says("one")), says("two")), model.Name{Provider: "fake", Model: "small"}, 1000}
 		var generator model.Generator = g
 		if recorded {
-			generator = replay.Record(g, &bytes.Buffer{})
+			generator = replay.NewRecorder(&bytes.Buffer{}).Wrap(g)
 		}
 		c := newClient(t, generator, compacting(s), func(o *agent.Options) {
 			o.Model, o.Limits.Tokens = func() string { return "auto" }, 0

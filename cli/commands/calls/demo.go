@@ -132,7 +132,11 @@ type demoFile struct {
 // play runs the agent with the scripted model and compares the files at the end.
 func (d *demo) play(ctx context.Context) error {
 	d.summary = demoSummary{OK: true, Prevented: []demoRow{}, Mended: []demoRow{}}
-	played := script.New(modelTurns(d.turns), script.Options{OnTurn: func(context.Context, script.Turn) error {
+	turns, err := scriptOf(d.turns)
+	if err != nil {
+		return err
+	}
+	played := script.New(turns, script.Options{OnTurn: func(context.Context, script.Turn) error {
 		d.outside()
 		return nil
 	}})

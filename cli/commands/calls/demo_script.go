@@ -59,18 +59,29 @@ func demoSteps(turns []demoTurn) int {
 	return n
 }
 
-// modelTurns returns the turns of the model and its final text.
-func modelTurns(turns []demoTurn) *script.Script {
-	s := &script.Script{Name: "demo"}
-	for _, t := range turns {
-		if t.tool == "" {
-			continue
-		}
-		args, _ := json.Marshal(t.args) // strings and lists of strings
-		s.Turns = append(s.Turns, script.Turn{Title: t.title, Text: script.Text{Whole: t.text}, Calls: []script.Call{{Tool: t.tool, Args: args}}})
+// scriptOf returns the turns of the model and its final text.
+func scriptOf(turns []demoTurn) (*script.Script, error) {
+	type call struct {
+		Tool string         `json:"tool"`
+		Args map[string]any `json:"args"`
 	}
-	s.Turns = append(s.Turns, script.Turn{Text: script.Text{Whole: "I have done everything that could be done safely."}})
-	return s
+	type turn struct {
+		Title string `json:"title,omitempty"`
+		Text  string `json:"text,omitempty"`
+		Calls []call `json:"calls,omitempty"`
+	}
+	var all []turn
+	for _, t := range turns {
+		if t.tool != "" {
+			all = append(all, turn{Title: t.title, Text: t.text, Calls: []call{{t.tool, t.args}}})
+		}
+	}
+	all = append(all, turn{Text: "I have done everything that could be done safely."})
+	data, err := json.Marshal(map[string]any{"turns": all})
+	if err != nil {
+		return nil, err
+	}
+	return script.Parse("demo", data)
 }
 
 const pricesPatch = `--- a/prices.py
@@ -148,7 +159,7 @@ const renamePatch = `*** Begin Patch
 *** End Patch
 `
 
-// demoScript returns the conversation. It contains only the model's turns: every
+// scriptOf returns the conversation. It contains only the model's turns: every
 // result comes from the tools, and every hash from a result.
 func demoScript() []demoTurn {
 	return []demoTurn{

@@ -14,10 +14,15 @@ import (
 func Example() {
 	ctx := context.Background()
 	question := &model.Request{Contents: []model.Content{model.UserText("What is in the list?")}}
-	asked := script.New(&script.Script{Turns: []script.Turn{{Text: script.Text{Whole: "Apples and bread."}}}}, script.Options{})
+	turns, err := script.Parse("list.json", []byte(`{"turns": [{"text": "Apples and bread."}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	asked := script.New(turns, script.Options{})
 
 	var recording bytes.Buffer
-	if _, err := replay.Record(asked, &recording).Generate(ctx, question); err != nil {
+	if _, err := replay.NewRecorder(&recording).Wrap(asked).Generate(ctx, question); err != nil {
 		fmt.Println(err)
 	}
 

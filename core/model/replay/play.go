@@ -68,7 +68,7 @@ func (p *Player) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.
 		}
 		for i := range x.Chunks {
 			if err := ctx.Err(); err != nil {
-				yield(nil, model.AsError(Provider, err))
+				yield(nil, model.AsError(provider, err))
 				return
 			}
 			if !yield(x.Chunks[i].model(), nil) {
@@ -101,7 +101,7 @@ func (p *Player) CountTokens(ctx context.Context, r *model.Request) (int, error)
 // take marks the exchange that matches a request as used.
 func (p *Player) take(ctx context.Context, a asked) (*exchange, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, model.AsError(Provider, err)
+		return nil, model.AsError(provider, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,5 +129,5 @@ func (p *Player) take(ctx context.Context, a asked) (*exchange, error) {
 }
 
 func problem(message string) *model.Error {
-	return &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: message}
+	return &model.Error{Provider: provider, Kind: model.InvalidRequest, Message: message}
 }

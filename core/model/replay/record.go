@@ -41,9 +41,6 @@ func (r *Recorder) Hide(texts ...string) {
 	r.hide = newMask(r.texts)
 }
 
-// Record returns g, recorded to w. Use a [Recorder] to record several Generators together.
-func Record(g model.Generator, w io.Writer) model.Generator { return NewRecorder(w).Wrap(g) }
-
 // Wrap returns a Generator that records g. Requests and responses are not changed. A write error
 // does not stop g, see [Recorder.Err].
 func (r *Recorder) Wrap(g model.Generator) model.Generator { return &recorded{r, g} }

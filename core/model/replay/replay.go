@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Provider is the provider name in the errors of this package.
-const Provider = "replay"
+// provider is the provider name in the errors of this package.
+const provider = "replay"
 
 // version is the format version in the first line of a recording.
 const version = 1
@@ -105,7 +105,7 @@ func (c *chunk) model() *model.Chunk {
 }
 
 func toFailed(err error) *failed {
-	e := model.AsError(Provider, err)
+	e := model.AsError(provider, err)
 	return &failed{
 		Provider: e.Provider, Kind: e.Kind, Status: e.Status, Code: e.Code, Message: e.Message,
 		RetryAfterMS: e.RetryAfter.Milliseconds(),

@@ -147,7 +147,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestGenerateAndCount(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b")}}, &out)
+	recorded := replay.NewRecorder(&out).Wrap(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b")}})
 	want, err := recorded.Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
 	n, err := recorded.CountTokens(t.Context(), ask("q"))
@@ -164,7 +164,7 @@ func TestGenerateAndCount(t *testing.T) {
 
 	out.Reset()
 	refused := &model.Error{Provider: "p", Kind: model.NotFound, Message: "no"}
-	recorded = replay.Record(&scripted{answers: [][]*model.Chunk{nil}, errs: []error{refused}}, &out)
+	recorded = replay.NewRecorder(&out).Wrap(&scripted{answers: [][]*model.Chunk{nil}, errs: []error{refused}})
 	_, _ = recorded.CountTokens(t.Context(), ask("q"))
 	_, _ = recorded.Generate(t.Context(), ask("q"))
 	p = play(t, out.String(), replay.Strict)
@@ -177,10 +177,10 @@ func TestGenerateAndCount(t *testing.T) {
 // Equal requests get the responses in recorded order.
 func TestRetriesInOrder(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{
+	recorded := replay.NewRecorder(&out).Wrap(&scripted{
 		answers: [][]*model.Chunk{nil, nil, chunksOf("well")},
 		errs:    []error{&model.Error{Provider: "p", Kind: model.RateLimited}, &model.Error{Provider: "p", Kind: model.Unavailable}, nil},
-	}, &out)
+	})
 	for range 3 {
 		_, _ = recorded.Generate(t.Context(), ask("q"))
 	}
@@ -245,7 +245,7 @@ func answerOf(tool, id, response string) *model.Request {
 func recordingOf(t *testing.T, r *model.Request) string {
 	t.Helper()
 	var out bytes.Buffer
-	_, err := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("ok")}}, &out).Generate(t.Context(), r)
+	_, err := replay.NewRecorder(&out).Wrap(&scripted{answers: [][]*model.Chunk{chunksOf("ok")}}).Generate(t.Context(), r)
 	require.NoError(t, err)
 	return out.String()
 }
@@ -353,7 +353,7 @@ func TestVolatile(t *testing.T) {
 // An abandoned stream is recorded, and so is a cancelled request.
 func TestLeftEarly(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b", "c"), chunksOf("d", "e")}}, &out)
+	recorded := replay.NewRecorder(&out).Wrap(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b", "c"), chunksOf("d", "e")}})
 	for range recorded.Stream(t.Context(), ask("left")) {
 		break
 	}
@@ -394,7 +394,7 @@ func TestPlayerHonoursContext(t *testing.T) {
 // recorded as it arrived.
 func TestRecordingTakesNoPart(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("as it came")}}, &out)
+	recorded := replay.NewRecorder(&out).Wrap(&scripted{answers: [][]*model.Chunk{chunksOf("as it came")}})
 	for c, err := range recorded.Stream(t.Context(), ask("q")) {
 		require.NoError(t, err)
 		for i := range c.Parts {
@@ -532,7 +532,7 @@ func TestRecordingIsStable(t *testing.T) {
 // Any file is either rejected or can be played.
 func FuzzReplay(f *testing.F) {
 	var out bytes.Buffer
-	g := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b")}}, &out)
+	g := replay.NewRecorder(&out).Wrap(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b")}})
 	if _, err := g.Generate(f.Context(), ask("q")); err != nil {
 		f.Fatal(err)
 	}

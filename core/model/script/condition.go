@@ -9,23 +9,23 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Condition is a condition on a request. Every field that is set must match. Tool, Error, OK,
+// condition is a condition on a request. Every field that is set must match. Tool, Error, OK,
 // Result and Without must match the same tool result of the last turn.
-type Condition struct {
-	Purpose  model.Purpose `json:"purpose,omitempty"`  // purpose of the request
-	System   string        `json:"system,omitempty"`   // substring of the system prompt
-	Prompt   string        `json:"prompt,omitempty"`   // substring of the newest user turn that has text
-	Declared []string      `json:"declared,omitempty"` // tools that are declared
+type condition struct {
+	Purpose  model.Purpose `json:"purpose"`  // purpose of the request
+	System   string        `json:"system"`   // substring of the system prompt
+	Prompt   string        `json:"prompt"`   // substring of the newest user turn that has text
+	Declared []string      `json:"declared"` // tools that are declared
 
-	Tool    string `json:"tool,omitempty"`    // name of the tool
-	Error   string `json:"error,omitempty"`   // code of its error
-	OK      bool   `json:"ok,omitempty"`      // the result has no error
-	Result  string `json:"result,omitempty"`  // substring of the result or of its texts
-	Without string `json:"without,omitempty"` // text that the result does not contain
+	Tool    string `json:"tool"`    // name of the tool
+	Error   string `json:"error"`   // code of its error
+	OK      bool   `json:"ok"`      // the result has no error
+	Result  string `json:"result"`  // substring of the result or of its texts
+	Without string `json:"without"` // text that the result does not contain
 }
 
 // missing describes the field that does not match a request; "" if all of them match.
-func (c *Condition) missing(r *model.Request) string {
+func (c *condition) missing(r *model.Request) string {
 	if c == nil {
 		return ""
 	}
@@ -49,7 +49,7 @@ func (c *Condition) missing(r *model.Request) string {
 }
 
 // missingAnswer searches for a tool result that matches.
-func (c *Condition) missingAnswer(r *model.Request) string {
+func (c *condition) missingAnswer(r *model.Request) string {
 	var last []model.FunctionResponse
 	if n := len(r.Contents); n > 0 {
 		last = r.Contents[n-1].Responses()
@@ -74,7 +74,7 @@ func (c *Condition) missingAnswer(r *model.Request) string {
 }
 
 // wanted describes the tool result that c requires.
-func (c *Condition) wanted() string {
+func (c *condition) wanted() string {
 	text := "a result"
 	if c.Tool != "" {
 		text += " of " + c.Tool

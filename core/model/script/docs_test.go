@@ -19,10 +19,10 @@ func TestPage(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	require.Len(t, blocks, 2)
 	s := parse(t, blocks[0][1])
-	require.Len(t, s.Turns, 3)
 	parse(t, turns(strings.Split(strings.TrimSpace(blocks[1][1]), "\n")...))
 
 	g := script.New(s, script.Options{})
+	require.Len(t, g.Left(), 3)
 	_, err = g.Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
 	r, err := g.Generate(t.Context(), after("read_file", `{"output":`+state("/w/prices.py", 1, hashA, "")+`}`))

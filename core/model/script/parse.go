@@ -21,7 +21,7 @@ func Parse(name string, data []byte) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Script{Name: name, Turns: turns}, nil
+	return &Script{name: name, turns: turns}, nil
 }
 
 // parser parses a file once and tracks positions in it.
@@ -32,11 +32,11 @@ type parser struct {
 }
 
 // file parses {"turns": […]}.
-func (p *parser) file() ([]Turn, error) {
+func (p *parser) file() ([]turn, error) {
 	if err := p.delim('{', "a script is an object with a list of turns"); err != nil {
 		return nil, err
 	}
-	var turns []Turn
+	var turns []turn
 	found := false
 	for p.dec.More() {
 		at := p.next()
@@ -74,11 +74,11 @@ func (p *parser) file() ([]Turn, error) {
 	return turns, nil
 }
 
-func (p *parser) turns() ([]Turn, error) {
+func (p *parser) turns() ([]turn, error) {
 	if err := p.delim('[', "turns must be a list"); err != nil {
 		return nil, err
 	}
-	turns := []Turn{}
+	turns := []turn{}
 	for p.dec.More() {
 		at := p.next()
 		var raw json.RawMessage
@@ -99,10 +99,10 @@ func (p *parser) turns() ([]Turn, error) {
 }
 
 // turn parses one turn, which begins at an offset of the file.
-func (p *parser) turn(at int, raw json.RawMessage) (Turn, error) {
+func (p *parser) turn(at int, raw json.RawMessage) (turn, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
-	var t Turn
+	var t turn
 	if raw[0] != '{' {
 		return t, p.fail(at, "a turn must be an object")
 	}
@@ -131,8 +131,8 @@ var (
 )
 
 // check returns the problem of a turn; "" if it is valid.
-func (t *Turn) check() string {
-	hasContent := !t.Text.IsZero() || !t.Thought.IsZero() || len(t.Calls) > 0
+func (t *turn) check() string {
+	hasContent := !t.Text.empty() || !t.Thought.empty() || len(t.Calls) > 0
 	switch {
 	case t.Empty && hasContent:
 		return "an empty turn cannot have text, thought or calls"
@@ -159,7 +159,7 @@ func (t *Turn) check() string {
 	return ""
 }
 
-func (f *Failure) check() string {
+func (f *failure) check() string {
 	switch {
 	case !slices.Contains(kinds, f.Kind):
 		return fmt.Sprintf("the kind of failure %q does not exist; there are %s", f.Kind, list(kinds))
@@ -171,7 +171,7 @@ func (f *Failure) check() string {
 	return ""
 }
 
-func (c *Call) check() string {
+func (c *call) check() string {
 	if c.Tool == "" {
 		return `a call needs a "tool"`
 	}

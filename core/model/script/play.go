@@ -41,12 +41,12 @@ var _ model.Generator = (*Generator)(nil)
 // New returns a Generator at the beginning of a script.
 func New(s *Script, o Options) *Generator {
 	named := map[string]bool{}
-	for _, t := range s.Turns {
+	for _, t := range s.turns {
 		for _, c := range t.Calls {
 			named[c.ID] = true
 		}
 	}
-	return &Generator{script: s, o: o, played: make([]int, len(s.Turns)), named: named}
+	return &Generator{script: s, o: o, played: make([]int, len(s.turns)), named: named}
 }
 
 // Left returns the turns that have not been played as often as required. A turn that repeats
@@ -55,13 +55,16 @@ func (g *Generator) Left() []Turn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var left []Turn
-	for i, t := range g.script.Turns {
+	for i, t := range g.script.turns {
 		if g.played[i] < max(1, t.Repeat.plays()) {
-			left = append(left, t)
+			left = append(left, t.described())
 		}
 	}
 	return left
 }
+
+// described returns the part of t that callers see.
+func (t *turn) described() Turn { return Turn{Title: t.Title, Note: t.Note} }
 
 // Generate returns the next response at once.
 func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
@@ -100,7 +103,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 }
 
 // answer claims the turn for a request and creates its chunks.
-func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chunk, *Failure, error) {
+func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chunk, *failure, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, model.AsError(Provider, err)
 	}
@@ -108,9 +111,9 @@ func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chun
 	if err != nil {
 		return nil, nil, err
 	}
-	turn := &g.script.Turns[number]
+	turn := &g.script.turns[number]
 	if g.o.OnTurn != nil {
-		if err := g.o.OnTurn(ctx, *turn); err != nil {
+		if err := g.o.OnTurn(ctx, turn.described()); err != nil {
 			return nil, nil, g.problem(number, err.Error(), err)
 		}
 	}
@@ -132,8 +135,8 @@ func (g *Generator) take(r *model.Request) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	left := 0
-	for i := range g.script.Turns {
-		turn := &g.script.Turns[i]
+	for i := range g.script.turns {
+		turn := &g.script.turns[i]
 		if plays := turn.Repeat.plays(); plays >= 0 && g.played[i] >= plays {
 			continue
 		}
@@ -143,19 +146,16 @@ func (g *Generator) take(r *model.Request) (int, error) {
 			return i, nil
 		}
 	}
-	message := fmt.Sprintf("the turns of the script %s are used up: all %d have been played, and there is one more request", g.script.Name, len(g.script.Turns))
+	message := fmt.Sprintf("the turns of the script %s are used up: all %d have been played, and there is one more request", g.script.name, len(g.script.turns))
 	if left > 0 {
-		message = fmt.Sprintf("no turn of the script %s matches this request: %d of %d are left, and the \"when\" of each of them fails", g.script.Name, left, len(g.script.Turns))
+		message = fmt.Sprintf("no turn of the script %s matches this request: %d of %d are left, and the \"when\" of each of them fails", g.script.name, left, len(g.script.turns))
 	}
 	return 0, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: message}
 }
 
 // problem returns the error of a turn that cannot be played.
 func (g *Generator) problem(number int, problem string, cause error) *model.Error {
-	where := g.script.Name
-	if line := g.script.Turns[number].Line; line > 0 {
-		where += fmt.Sprintf(", line %d", line)
-	}
+	where := fmt.Sprintf("%s, line %d", g.script.name, g.script.turns[number].Line)
 	return &model.Error{
 		Provider: Provider, Kind: model.InvalidRequest, Err: cause,
 		Message: fmt.Sprintf("turn %d of the script (%s) cannot be played: %s", number+1, where, problem),
@@ -163,13 +163,13 @@ func (g *Generator) problem(number int, problem string, cause error) *model.Erro
 }
 
 // chunks returns the chunks of a turn; the last one has the finish reason.
-func (g *Generator) chunks(t *Turn, r *model.Request) ([]*model.Chunk, error) {
+func (g *Generator) chunks(t *turn, r *model.Request) ([]*model.Chunk, error) {
 	fill := filler{contents: r.Contents}
 	var chunks []*model.Chunk
 	output := 0
 	add := func(p model.Part) { chunks = append(chunks, &model.Chunk{Parts: []model.Part{p}}) }
 	for _, part := range []struct {
-		text    Text
+		text    text
 		thought bool
 	}{{t.Thought, true}, {t.Text, false}} {
 		pieces, err := part.text.pieces(&fill)
@@ -198,7 +198,7 @@ func (g *Generator) chunks(t *Turn, r *model.Request) ([]*model.Chunk, error) {
 	return append(chunks, end), nil
 }
 
-func (c *Call) args(fill *filler) (json.RawMessage, error) {
+func (c *call) args(fill *filler) (json.RawMessage, error) {
 	switch {
 	case c.RawArgs != nil:
 		return json.RawMessage(*c.RawArgs), nil
@@ -209,7 +209,7 @@ func (c *Call) args(fill *filler) (json.RawMessage, error) {
 }
 
 // pieces returns the filled pieces in which a text is streamed.
-func (t Text) pieces(fill *filler) ([]string, error) {
+func (t text) pieces(fill *filler) ([]string, error) {
 	var out []string
 	for _, piece := range t.Pieces {
 		filled, err := fill.text(piece)
@@ -223,14 +223,14 @@ func (t Text) pieces(fill *filler) ([]string, error) {
 		return nil, err
 	}
 	runes := []rune(whole)
-	for piece := range slices.Chunk(runes, PieceRunes) {
+	for piece := range slices.Chunk(runes, pieceRunes) {
 		out = append(out, string(piece))
 	}
 	return out, nil
 }
 
 // cut returns the chunks of a response before its failure.
-func (f *Failure) cut(chunks []*model.Chunk) []*model.Chunk {
+func (f *failure) cut(chunks []*model.Chunk) []*model.Chunk {
 	pieces := chunks[:len(chunks)-1] // never the last one, which ends a response without an error
 	if f.AfterBytes == nil {
 		if f.AfterPieces == nil {
@@ -267,7 +267,7 @@ func (f *Failure) cut(chunks []*model.Chunk) []*model.Chunk {
 // callIDs returns the IDs of a turn's calls. A generated ID is unique in the Generator, also after
 // a compaction has removed earlier calls. It differs from the IDs in the script and in a resumed
 // conversation.
-func (g *Generator) callIDs(t *Turn, contents []model.Content) []string {
+func (g *Generator) callIDs(t *turn, contents []model.Content) []string {
 	used := map[string]bool{}
 	for _, c := range contents {
 		for _, call := range c.Calls() {

@@ -17,74 +17,80 @@ import (
 // Provider is the provider name in the errors of this package.
 const Provider = "script"
 
-// Script is a list of model turns. Playing it does not change it.
+// Script is a list of model turns, read by [Load] or [Parse]. Playing it does not change it.
 type Script struct {
-	Name  string // file name, for errors
-	Turns []Turn
+	name  string // file name, for errors
+	turns []turn
 }
 
-// Turn is one response, or one failure. A request takes the first turn of the file whose Repeat is
-// not used up and whose When matches.
+// Turn describes a turn to [Options].OnTurn and in [Generator.Left].
 type Turn struct {
-	Line int `json:"-"` // line in the file, 1-based; 0: not from a file
-
-	Title string          `json:"title,omitempty"` // description for readers
-	Note  json.RawMessage `json:"note,omitempty"`  // data for the caller that plays the script; any JSON
-
-	When   *Condition `json:"when,omitempty"`   // condition on the requests that the turn answers; nil: none
-	Expect *Condition `json:"expect,omitempty"` // condition that must match once the turn is claimed, else the request fails; nil: none
-
-	Thought Text               `json:"thought,omitzero"`
-	Text    Text               `json:"text,omitzero"`
-	Calls   []Call             `json:"calls,omitempty"`
-	Empty   bool               `json:"empty,omitempty"`  // the turn has no content, on purpose
-	Finish  model.FinishReason `json:"finish,omitempty"` // "": stop
-	Usage   *model.Usage       `json:"usage,omitempty"`  // nil: estimated
-
-	Fail   *Failure `json:"fail,omitempty"`
-	Repeat Repeat   `json:"repeat,omitzero"` // how often the turn is played; 0: once
+	Title string          // description for readers; may be empty
+	Note  json.RawMessage // data for the caller that plays the script; any JSON; may be nil
 }
 
-// Text is text or a thought of a model: either Whole, streamed in pieces of [PieceRunes], or Pieces
+// turn is one response, or one failure. A request takes the first turn of the file whose Repeat is
+// not used up and whose When matches.
+type turn struct {
+	Line int `json:"-"` // line in the file, 1-based
+
+	Title string          `json:"title"` // description for readers
+	Note  json.RawMessage `json:"note"`  // data for the caller that plays the script; any JSON
+
+	When   *condition `json:"when"`   // condition on the requests that the turn answers; nil: none
+	Expect *condition `json:"expect"` // condition that must match once the turn is claimed, else the request fails; nil: none
+
+	Thought text               `json:"thought"`
+	Text    text               `json:"text"`
+	Calls   []call             `json:"calls"`
+	Empty   bool               `json:"empty"`  // the turn has no content, on purpose
+	Finish  model.FinishReason `json:"finish"` // "": stop
+	Usage   *model.Usage       `json:"usage"`  // nil: estimated
+
+	Fail   *failure `json:"fail"`
+	Repeat repeat   `json:"repeat"` // how often the turn is played; 0: once
+}
+
+// text is text or a thought of a model: either Whole, streamed in pieces of [pieceRunes], or Pieces
 // as they are. In the file it is a text or a list of pieces. Placeholders in it are filled, except
 // those that span two pieces.
-type Text struct {
+type text struct {
 	Whole  string
 	Pieces []string
 }
 
-// PieceRunes is the number of characters in one streamed piece of a text.
-const PieceRunes = 32
+// pieceRunes is the number of characters in one streamed piece of a text.
+const pieceRunes = 32
 
-// Call is a tool call. The texts in Args may contain placeholders; RawArgs are sent unchanged and
+// call is a tool call. The texts in Args may contain placeholders; RawArgs are sent unchanged and
 // may be invalid JSON.
-type Call struct {
-	ID      string          `json:"id,omitempty"` // "": one that is unique in the Generator and the conversation
+type call struct {
+	ID      string          `json:"id"` // "": one that is unique in the Generator and the conversation
 	Tool    string          `json:"tool"`
-	Args    json.RawMessage `json:"args,omitempty"` // a JSON object; nil: {}
-	RawArgs *string         `json:"rawArgs,omitempty"`
+	Args    json.RawMessage `json:"args"` // a JSON object; nil: {}
+	RawArgs *string         `json:"rawArgs"`
 }
 
-// Failure ends a response with an error: before its first chunk, or after some of it, like a broken
+// failure ends a response with an error: before its first chunk, or after some of it, like a broken
 // connection.
-type Failure struct {
+type failure struct {
 	Kind         model.ErrorKind `json:"kind"`
-	Status       int             `json:"status,omitempty"`
-	Code         string          `json:"code,omitempty"`
-	Message      string          `json:"message,omitempty"`
-	RetryAfterMS int             `json:"retryAfterMs,omitempty"`
+	Status       int             `json:"status"`
+	Code         string          `json:"code"`
+	Message      string          `json:"message"`
+	RetryAfterMS int             `json:"retryAfterMs"`
 	// AfterPieces is the number of streamed pieces before the failure: pieces of thought and text,
 	// then calls. AfterBytes counts bytes of those instead; a call that would be cut is omitted.
 	// nil: none.
-	AfterPieces *int `json:"afterPieces,omitempty"`
-	AfterBytes  *int `json:"afterBytes,omitempty"`
+	AfterPieces *int `json:"afterPieces"`
+	AfterBytes  *int `json:"afterBytes"`
 }
 
-// Repeat is how often a turn is played.
-type Repeat int
+// repeat is how often a turn is played.
+type repeat int
 
-// Forever is the Repeat of a model that never stops; "forever" in the file.
-const Forever Repeat = -1
+// forever is the repeat of a model that never stops; "forever" in the file.
+const forever repeat = -1
 
 // Load reads a script from a file. The error is of code invalid_config and names the file and the
 // line.
@@ -98,49 +104,33 @@ func Load(file string) (*Script, error) {
 }
 
 // UnmarshalJSON decodes a text or a list of texts.
-func (t *Text) UnmarshalJSON(data []byte) error {
-	*t = Text{}
+func (t *text) UnmarshalJSON(data []byte) error {
+	*t = text{}
 	if data[0] == '[' {
 		return json.Unmarshal(data, &t.Pieces)
 	}
 	return json.Unmarshal(data, &t.Whole)
 }
 
-// MarshalJSON encodes the form that UnmarshalJSON decodes.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if t.Pieces != nil {
-		return json.Marshal(t.Pieces)
-	}
-	return json.Marshal(t.Whole)
-}
-
-// IsZero reports whether t is empty.
-func (t Text) IsZero() bool { return t.Whole == "" && t.Pieces == nil }
+// empty reports whether t has no text.
+func (t text) empty() bool { return t.Whole == "" && t.Pieces == nil }
 
 // UnmarshalJSON decodes a number from 1 on, or "forever".
-func (r *Repeat) UnmarshalJSON(data []byte) error {
+func (r *repeat) UnmarshalJSON(data []byte) error {
 	if string(data) == `"forever"` {
-		*r = Forever
+		*r = forever
 		return nil
 	}
 	var n int
 	if json.Unmarshal(data, &n) != nil || n < 1 {
 		return fmt.Errorf(`repeat is %s, and must be a number from 1 on or "forever"`, data)
 	}
-	*r = Repeat(n)
+	*r = repeat(n)
 	return nil
 }
 
-// MarshalJSON encodes the form that UnmarshalJSON decodes.
-func (r Repeat) MarshalJSON() ([]byte, error) {
-	if r < 0 {
-		return []byte(`"forever"`), nil
-	}
-	return json.Marshal(max(1, int(r)))
-}
-
 // plays returns how often a turn is played; negative: forever.
-func (r Repeat) plays() int {
+func (r repeat) plays() int {
 	if r == 0 {
 		return 1
 	}
@@ -148,7 +138,7 @@ func (r Repeat) plays() int {
 }
 
 // error returns the error that the provider of a real model would return.
-func (f *Failure) error() *model.Error {
+func (f *failure) error() *model.Error {
 	message := cmp.Or(f.Message, "the script requests this failure")
 	return &model.Error{
 		Provider: Provider, Kind: f.Kind, Status: f.Status, Code: f.Code, Message: message,

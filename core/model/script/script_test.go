@@ -67,7 +67,7 @@ func fails(t *testing.T, err error, kind model.ErrorKind, want ...string) {
 func TestTurnsInOrder(t *testing.T) {
 	g := player(t,
 		`{"title":"first","thought":"hm","text":"I read.","calls":[{"tool":"read_file","args":{"file_path":"a.go","n":9007199254740993}},{"tool":"glob"}],"usage":{"input":5,"output":6}}`,
-		`{"text":"Done.","finish":"max_tokens"}`)
+		`{"title":"second","text":"Done.","finish":"max_tokens"}`)
 	require.Len(t, g.Left(), 2)
 	r, err := g.Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestTurnsInOrder(t *testing.T) {
 			{Call: &model.FunctionCall{ID: "call_2", Name: "glob", Args: json.RawMessage(`{}`)}},
 		}},
 	}, r)
-	require.Equal(t, "Done.", g.Left()[0].Text.Whole)
+	require.Equal(t, "second", g.Left()[0].Title)
 	r, err = g.Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
 	require.Equal(t, model.FinishMaxTokens, r.Finish)
@@ -120,7 +120,7 @@ func TestPieces(t *testing.T) {
 	texts, err := stream(t, g, ask("q"))
 	require.NoError(t, err)
 	require.Len(t, texts, 3)
-	require.Equal(t, script.PieceRunes, utf8.RuneCountInString(texts[0]))
+	require.Equal(t, 32, utf8.RuneCountInString(texts[0]))
 	require.Equal(t, long, strings.Join(texts, ""))
 	texts, err = stream(t, g, ask("q"))
 	require.NoError(t, err)
@@ -485,27 +485,12 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`{"description":"a test","turns":[{"text":"a"}]}`), 0o600))
 	s, err := script.Load(file)
 	require.NoError(t, err)
-	require.Equal(t, file, s.Name)
-	require.Equal(t, 1, s.Turns[0].Line)
-}
-
-// Turns built in Go equal those of a file, and their JSON is decoded again.
-func TestTurnsInGo(t *testing.T) {
-	two := 2
-	turn := script.Turn{
-		Text: script.Text{Pieces: []string{"a", "b"}}, Calls: []script.Call{{Tool: "t", Args: json.RawMessage(`{"n":1}`)}},
-		Repeat: script.Forever, Fail: &script.Failure{Kind: model.Connection, AfterPieces: &two},
-	}
-	data, err := json.Marshal(turn)
+	g := script.New(s, script.Options{})
+	require.Len(t, g.Left(), 1)
+	_, err = g.Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
-	s := parse(t, turns(string(data)))
-	s.Turns[0].Line = 0
-	require.Equal(t, turn, s.Turns[0])
-	_, err = script.New(&script.Script{Name: "go", Turns: []script.Turn{{Text: script.Text{Whole: `{{sha256 "x"}}`}}}}, script.Options{}).Generate(t.Context(), ask("q"))
-	fails(t, err, model.InvalidRequest, "turn 1 of the script (go)")
-	r, err := script.New(&script.Script{Turns: []script.Turn{{Text: script.Text{Whole: "a"}}}}, script.Options{}).Generate(t.Context(), ask("q"))
-	require.NoError(t, err)
-	require.Equal(t, "a", r.Content.Text())
+	_, err = g.Generate(t.Context(), ask("q"))
+	fails(t, err, model.InvalidRequest, file)
 }
 
 // Any file is either rejected with its line or can be played.
@@ -522,7 +507,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		g := script.New(s, script.Options{})
-		for range min(len(s.Turns), 20) + 1 {
+		for range min(len(g.Left()), 20) + 1 {
 			r, err := g.Generate(t.Context(), after("read_file", `{"output":`+state("/w/x", 1, hashA, "c")+`}`))
 			if err != nil {
 				var e *model.Error
