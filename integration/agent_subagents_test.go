@@ -13,9 +13,9 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
-	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -169,7 +169,7 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 	byWhom := map[string]int{}
 	for _, q := range s.Confirmations() {
 		require.Equal(t, "safe_patch", q.ToolCall.Name)
-		require.Equal(t, bus.ConfirmEdit, q.Details.Type)
+		require.Equal(t, confirmation.Edit, q.Details.Type)
 		byWhom[q.Subagent]++
 	}
 	require.Equal(t, []string{"", "helper"}, sortedKeys(byWhom))

@@ -46,6 +46,29 @@ func TestAPI(t *testing.T) {
 	require.Greater(t, len(got), 1_000, "the packages were not found")
 }
 
+// HO-05: what embedders and tool authors use can be read in an hour. Fields and methods count.
+func TestAPISize(t *testing.T) {
+	t.Parallel()
+	const limit = 2_330
+	face := []string{
+		"core/agent", "core/bus", "core/commands", "core/config", "core/config/configtest", "core/extensions", "core/fault",
+		"core/files", "core/hooks", "core/mcp", "core/model", "core/model/anthropic", "core/model/gemini", "core/model/openai",
+		"core/model/replay", "core/model/script", "core/policy", "core/scheduler", "core/services/filestate",
+		"core/services/patch", "core/services/tracker", "core/skills", "core/standard", "core/tools", "core/tools/tooltest",
+	}
+	count := map[string]int{}
+	total := 0
+	for _, line := range api(t) {
+		name, _, _ := strings.Cut(line, ": ")
+		if slices.Contains(face, name) && !strings.HasSuffix(line, "that are not exported") {
+			count[name]++
+			total++
+		}
+	}
+	require.LessOrEqual(t, total, limit, "%v", count)
+	t.Logf("%d symbols: %v", total, count)
+}
+
 // The lines of a declaration.
 func TestAPILines(t *testing.T) {
 	t.Parallel()

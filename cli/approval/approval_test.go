@@ -70,15 +70,15 @@ func TestChoices(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	part := func(text, decision, source string) bus.Part {
-		return bus.Part{Text: text, Decision: confirmation.Verdict(decision), Source: source, Reason: `No rule allows "` + text + `".`}
+	part := func(text, decision, source string) confirmation.Part {
+		return confirmation.Part{Text: text, Decision: confirmation.Verdict(decision), Source: source, Reason: `No rule allows "` + text + `".`}
 	}
-	q := bus.ToolConfirmationRequest{Decision: bus.Explanation{Decision: "ask_user", Source: "built-in", Parts: []bus.Part{part("a", "allow", "x"), part("b", "ask_user", "built-in")}}}
+	q := bus.ToolConfirmationRequest{Decision: confirmation.Explanation{Decision: "ask_user", Source: "built-in", Parts: []confirmation.Part{part("a", "allow", "x"), part("b", "ask_user", "built-in")}}}
 	require.Equal(t, "No rule allows it.", approval.Why(q))
 	q.Decision.Parts = append(q.Decision.Parts, part("c", "ask_user", "built-in"))
 	require.Equal(t, "2 of its 3 parts need approval.", approval.Why(q))
 	require.Equal(t, "no rule matches", approval.Why(bus.ToolConfirmationRequest{}))
-	q = bus.ToolConfirmationRequest{Decision: bus.Explanation{Reason: "It asks.", Rule: "r", Tier: "user", Source: "p.toml", Line: 3}}
+	q = bus.ToolConfirmationRequest{Decision: confirmation.Explanation{Reason: "It asks.", Rule: "r", Tier: "user", Source: "p.toml", Line: 3}}
 	require.Equal(t, "It asks. (rule r, user tier, p.toml:3)", approval.Why(q))
 	require.Equal(t, []string{"allowed", "denied", "asks", "asks"}, []string{approval.Verdict("allow"), approval.Verdict("deny"), approval.Verdict("ask_user"), approval.Verdict("")})
 }
@@ -96,9 +96,9 @@ func TestRemembered(t *testing.T) {
 // Foreign text is safe for the terminal.
 func TestHostileWords(t *testing.T) {
 	const h = "\x1b[2J\n\u202e"
-	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: h}, Decision: bus.Explanation{Reason: h, Rule: h, Source: h}, Outcomes: []bus.Outcome{bus.ProceedAlways}, Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}}
+	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: h}, Decision: confirmation.Explanation{Reason: h, Rule: h, Source: h}, Outcomes: []bus.Outcome{bus.ProceedAlways}, Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}}
 	stores := approval.Choices(q, h)[0].Stores(false)
-	for _, text := range []string{approval.Why(q), stores, approval.Remembered(bus.UpdatePolicy{ToolName: h}), approval.WhyPart(bus.Part{Reason: h, Source: "built-in"})} {
+	for _, text := range []string{approval.Why(q), stores, approval.Remembered(bus.UpdatePolicy{ToolName: h}), approval.WhyPart(confirmation.Part{Reason: h, Source: "built-in"})} {
 		require.False(t, strings.ContainsAny(text, "\x1b\n\u202e"), "%q", text)
 	}
 }

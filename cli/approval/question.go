@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // renderQuestion returns the text of an approval request: the effect of the call, why
@@ -80,7 +81,7 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns in
 	}
 }
 
-func renderParts(b *strings.Builder, parts []bus.Part, colour bool) {
+func renderParts(b *strings.Builder, parts []confirmation.Part, colour bool) {
 	for _, part := range parts {
 		word := fmt.Sprintf("%-7s", Verdict(string(part.Decision)))
 		fmt.Fprintf(b, "  %s  %s", display.Paint(verdictStyle(string(part.Decision)), word, colour), display.Line(part.Text))

@@ -10,13 +10,14 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
-func ofServer(args string, details bus.MCPDetails) bus.ToolConfirmationRequest {
+func ofServer(args string, details confirmation.MCPDetails) bus.ToolConfirmationRequest {
 	return bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "mcp_s_t", Args: json.RawMessage(args)}, ServerName: details.ServerName,
-		Details:  bus.Confirmation{Type: bus.ConfirmMCP, Title: "Confirm: t", MCPDetails: &details},
-		Decision: bus.Explanation{Reason: "Because."},
+		Details:  bus.Confirmation{Type: confirmation.MCP, Title: "Confirm: t", MCPDetails: &details},
+		Decision: confirmation.Explanation{Reason: "Because."},
 	}
 }
 
@@ -25,17 +26,17 @@ func ofServer(args string, details bus.MCPDetails) bus.ToolConfirmationRequest {
 func TestQuestionAboutAServersTool(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args    string
-		details bus.MCPDetails
+		details confirmation.MCPDetails
 		want    string
 	}{
-		"plain": {`{"a":{"b":[1,"x"]},"c":"two\nlines"}`, bus.MCPDetails{ServerName: "s", ToolName: "t", ToolDisplayName: "t"},
+		"plain": {`{"a":{"b":[1,"x"]},"c":"two\nlines"}`, confirmation.MCPDetails{ServerName: "s", ToolName: "t", ToolDisplayName: "t"},
 			"tool t of server s\n  {\n    \"a\": {\n      \"b\": [\n        1,\n        \"x\"\n      ]\n    },\n    \"c\": \"two\\nlines\"\n  }\n"},
-		"no arguments":    {`{}`, bus.MCPDetails{ServerName: "s", ToolName: "t"}, "tool t of server s\n  {}\n"},
-		"only in details": {``, bus.MCPDetails{ServerName: "s", ToolName: "t", ToolArgs: json.RawMessage(`{"a":1}`)}, "tool t of server s\n  {\n    \"a\": 1\n  }\n"},
-		"what is run":     {`{"a":1}`, bus.MCPDetails{ServerName: "s", ToolName: "t", ToolArgs: json.RawMessage(`{"b":2}`)}, "tool t of server s\n  {\n    \"a\": 1\n  }\n"},
-		"names with blanks": {`{}`, bus.MCPDetails{ServerName: "my server", ToolName: "x of server good", ToolDisplayName: "y) of server good ("},
+		"no arguments":    {`{}`, confirmation.MCPDetails{ServerName: "s", ToolName: "t"}, "tool t of server s\n  {}\n"},
+		"only in details": {``, confirmation.MCPDetails{ServerName: "s", ToolName: "t", ToolArgs: json.RawMessage(`{"a":1}`)}, "tool t of server s\n  {\n    \"a\": 1\n  }\n"},
+		"what is run":     {`{"a":1}`, confirmation.MCPDetails{ServerName: "s", ToolName: "t", ToolArgs: json.RawMessage(`{"b":2}`)}, "tool t of server s\n  {\n    \"a\": 1\n  }\n"},
+		"names with blanks": {`{}`, confirmation.MCPDetails{ServerName: "my server", ToolName: "x of server good", ToolDisplayName: "y) of server good ("},
 			"tool \"x of server good\" (\"y) of server good (\") of server \"my server\"\n  {}\n"},
-		"long names": {`{}`, bus.MCPDetails{ServerName: strings.Repeat("s", 150), ToolName: "t"},
+		"long names": {`{}`, confirmation.MCPDetails{ServerName: strings.Repeat("s", 150), ToolName: "t"},
 			"tool t of server " + strings.Repeat("s", 100) + "… (50 more characters)\n  {}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestArgumentsAreBounded(t *testing.T) {
 	}
 	args, err := json.Marshal(map[string]any{"long": "begin" + strings.Repeat("é", 1<<20) + "end", "many": many})
 	require.NoError(t, err)
-	shown := renderQuestion(ofServer(string(args), bus.MCPDetails{ServerName: "s", ToolName: "t"}), "", 100, false)
+	shown := renderQuestion(ofServer(string(args), confirmation.MCPDetails{ServerName: "s", ToolName: "t"}), "", 100, false)
 	require.Less(t, len(shown), 10_000)
 	require.LessOrEqual(t, strings.Count(shown, "\n"), 110)
 	require.Contains(t, shown, "begin")
@@ -70,7 +71,7 @@ func TestArgumentsForgeNoLine(t *testing.T) {
 			for pad := range 90 {
 				args, err := json.Marshal(map[string]string{"a": strings.Repeat(fill, pad) + "why: you have allowed it" + strings.Repeat(fill, pad) + "\u001b[2K\u2028"})
 				require.NoError(t, err)
-				shown := renderQuestion(ofServer(string(args), bus.MCPDetails{ServerName: "s", ToolName: "t"}), "", columns, false)
+				shown := renderQuestion(ofServer(string(args), confirmation.MCPDetails{ServerName: "s", ToolName: "t"}), "", columns, false)
 				_, arguments, _ := strings.Cut(shown, "tool t of")
 				_, arguments, _ = strings.Cut(arguments, "\n  {\n")
 				arguments = arguments[:strings.LastIndex(arguments, "\nwhy:")]

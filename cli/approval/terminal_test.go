@@ -29,11 +29,11 @@ func editQuestion(outcomes ...bus.Outcome) bus.ToolConfirmationRequest {
 	before := "one\ntwo\nthree\n"
 	return bus.ToolConfirmationRequest{
 		CallID: "1", ToolCall: bus.ToolCall{Name: "write_file"},
-		Details: bus.Confirmation{Type: bus.ConfirmEdit, Title: "Confirm Write: a.txt", EditDetails: &bus.EditDetails{
+		Details: bus.Confirmation{Type: confirmation.Edit, Title: "Confirm Write: a.txt", EditDetails: &confirmation.EditDetails{
 			FileName: "a.txt", FilePath: "/w/a.txt", OriginalContent: &before, NewContent: "one\nTWO\nthree\n",
 			FileDiff: "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n",
 		}},
-		Decision: bus.Explanation{Decision: "ask_user", Reason: "Tools of kind edit need approval.", Tier: "default", Source: "built-in"},
+		Decision: confirmation.Explanation{Decision: "ask_user", Reason: "Tools of kind edit need approval.", Tier: "default", Source: "built-in"},
 		Outcomes: outcomes,
 		Remembers: []bus.Remembered{
 			{Outcome: bus.ProceedAlways, Rules: []string{"write_file on /w/a.txt"}}, {Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"write_file on /w/a.txt"}},
@@ -181,7 +181,7 @@ func TestEditKey(t *testing.T) {
 
 func TestEditKeyWithoutContent(t *testing.T) {
 	p := newTestUser(t, strings.NewReader("e\nn\n"))
-	r, err := bus.Ask(t.Context(), p.bus, bus.ToolConfirmationRequest{Outcomes: everyOutcome, Details: bus.Confirmation{InfoDetails: &bus.InfoDetails{Prompt: "p"}}})
+	r, err := bus.Ask(t.Context(), p.bus, bus.ToolConfirmationRequest{Outcomes: everyOutcome, Details: bus.Confirmation{InfoDetails: &confirmation.InfoDetails{Prompt: "p"}}})
 	require.NoError(t, err)
 	require.Equal(t, bus.Cancel, r.Outcome)
 	require.Contains(t, p.sees(), "No content to edit.\n")
@@ -365,11 +365,11 @@ func TestRememberedIsTold(t *testing.T) {
 func TestRenderQuestion(t *testing.T) {
 	edit := editQuestion(everyOutcome...)
 	created := editQuestion(bus.ProceedOnce, bus.Cancel)
-	created.Details.EditDetails = &bus.EditDetails{FilePath: "/w/n.txt", NewContent: "a\nb", FileDiff: "--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"}
+	created.Details.EditDetails = &confirmation.EditDetails{FilePath: "/w/n.txt", NewContent: "a\nb", FileDiff: "--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n"}
 	created.Details.Title = "Confirm Write: n.txt"
 	modified := editQuestion(bus.ProceedOnce)
 	modified.Modified = true
-	modified.Details.EditDetails.DiffStat = &bus.DiffStat{ModelAddedLines: 1, ModelRemovedLines: 1, UserAddedLines: 3, UserRemovedLines: 2}
+	modified.Details.EditDetails.DiffStat = &confirmation.DiffStat{ModelAddedLines: 1, ModelRemovedLines: 1, UserAddedLines: 3, UserRemovedLines: 2}
 	modified.Details.SystemMessage = "A hook says: mind the gap."
 	modified.Subagent = "helper"
 
@@ -412,16 +412,16 @@ why: Tools of kind edit need approval. (default tier, built-in)
 `},
 		"command": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "run_shell_command"},
-			Details: bus.Confirmation{Type: bus.ConfirmExec, Title: "Confirm: Shell", Paths: []string{"/w/out.txt"}, ExecDetails: &bus.ExecDetails{
+			Details: bus.Confirmation{Type: confirmation.Exec, Title: "Confirm: Shell", Paths: []string{"/w/out.txt"}, ExecDetails: &confirmation.ExecDetails{
 				Command: "git status && make >out.txt", RootCommand: "git, make", RootCommands: []string{"git", "make"},
-				Parts: []bus.Part{
+				Parts: []confirmation.Part{
 					{Text: "git status", Decision: "allow", Rule: "git-read", Tier: "user", Source: "/h/policies.toml", Line: 3},
 					{Text: "git log", Decision: "allow", Reason: "git-read (/h/policies.toml:3) allows it.", Rule: "git-read", Tier: "user", Source: "/h/policies.toml", Line: 3},
 					{Text: "make", Decision: "ask_user", Reason: "No rule speaks of make."},
 					{Text: "> out.txt", Decision: "deny", Reason: "a file"},
 				},
 			}},
-			Decision: bus.Explanation{Decision: "ask_user", Reason: "The part make needs an answer.", Rule: "ask shell", Tier: "admin", Source: "/etc/p.toml", Line: 12},
+			Decision: confirmation.Explanation{Decision: "ask_user", Reason: "The part make needs an answer.", Rule: "ask shell", Tier: "admin", Source: "/etc/p.toml", Line: 12},
 			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.Cancel},
 			Remembers: []bus.Remembered{ // 18020, 22169
 				{Outcome: bus.ProceedAlways, Rules: []string{"commands that begin with make", "write_file on /w/out.txt"}},
@@ -443,11 +443,11 @@ why: The part make needs an answer. (rule ask shell, admin tier, /etc/p.toml:12)
 `},
 		"command that no rule allows": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "run_shell_command", Args: json.RawMessage(`{"command":"make && cd x","dir_path":"sub","description":"Builds\n\u001b[2J it.","is_background":true}`)},
-			Details: bus.Confirmation{Title: "Confirm: Shell", ExecDetails: &bus.ExecDetails{Command: "make && cd x", Parts: []bus.Part{
+			Details: bus.Confirmation{Title: "Confirm: Shell", ExecDetails: &confirmation.ExecDetails{Command: "make && cd x", Parts: []confirmation.Part{
 				{Text: "make", Decision: "ask_user", Reason: `No rule allows "make".`, Rule: "kinds that are asked about", Tier: "default", Source: "built-in"},
 				{Text: "cd x", Decision: "allow", Reason: "It changes nothing outside of the shell.", Rule: "own", Tier: "default", Source: "built-in"},
 			}}},
-			Decision: bus.Explanation{Decision: "ask_user", Reason: `Of its 2 parts, "make": No rule allows "make".`, Rule: "kinds that are asked about", Tier: "default", Source: "built-in"},
+			Decision: confirmation.Explanation{Decision: "ask_user", Reason: `Of its 2 parts, "make": No rule allows "make".`, Rule: "kinds that are asked about", Tier: "default", Source: "built-in"},
 		}, `
 Confirm: Shell
 make && cd x
@@ -460,12 +460,12 @@ why: No rule allows it.
 `},
 		"command of several parts that no rule allows": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "run_shell_command", Args: json.RawMessage(`{"command":"a; b"}`)},
-			Details: bus.Confirmation{Title: "Confirm: Shell", ExecDetails: &bus.ExecDetails{Command: "a; b", Parts: []bus.Part{
+			Details: bus.Confirmation{Title: "Confirm: Shell", ExecDetails: &confirmation.ExecDetails{Command: "a; b", Parts: []confirmation.Part{
 				{Text: "a", Decision: "ask_user", Reason: `No rule allows "a".`, Source: "built-in"},
 				{Text: "b", Decision: "ask_user", Reason: `No rule allows "b".`, Source: "built-in"},
 				{Text: "c", Decision: "allow", Reason: "x", Source: "built-in"},
 			}}},
-			Decision: bus.Explanation{Decision: "ask_user", Reason: `Of its 3 parts, "a": No rule allows "a".`, Source: "built-in"},
+			Decision: confirmation.Explanation{Decision: "ask_user", Reason: `Of its 3 parts, "a": No rule allows "a".`, Source: "built-in"},
 		}, `
 Confirm: Shell
 a; b
@@ -476,8 +476,8 @@ why: 2 of its 3 parts need approval.
 `},
 		"mcp": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "mcp_hub_search", Args: json.RawMessage(`{"q":"a<b","n":1}`)}, ServerName: "hub",
-			Details:  bus.Confirmation{Type: bus.ConfirmMCP, Title: "Confirm: search", MCPDetails: &bus.MCPDetails{ServerName: "hub", ToolName: "search", ToolDisplayName: "Search issues"}},
-			Decision: bus.Explanation{Reason: "Tools of servers need approval."},
+			Details:  bus.Confirmation{Type: confirmation.MCP, Title: "Confirm: search", MCPDetails: &confirmation.MCPDetails{ServerName: "hub", ToolName: "search", ToolDisplayName: "Search issues"}},
+			Decision: confirmation.Explanation{Reason: "Tools of servers need approval."},
 			Outcomes: everyOutcome[:5],
 			Remembers: []bus.Remembered{
 				{Outcome: bus.ProceedAlways, Rules: []string{"the tool search of the MCP server hub, with any arguments", "x"}},
@@ -501,7 +501,7 @@ why: Tools of servers need approval.
 `},
 		"a plan": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "exit_plan_mode"},
-			Details:  bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Plan: a.md", InfoDetails: &bus.InfoDetails{Prompt: "Carry out this plan?"}},
+			Details:  bus.Confirmation{Type: confirmation.Info, Title: "Confirm Plan: a.md", InfoDetails: &confirmation.InfoDetails{Prompt: "Carry out this plan?"}},
 			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
 		}, `
 Confirm Plan: a.md
@@ -511,7 +511,7 @@ why: no rule matches
 `},
 		"a page": {bus.ToolConfirmationRequest{
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
-			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Web Fetch", InfoDetails: &bus.InfoDetails{Prompt: "Fetch?", URLs: []string{"https://a.example:81/x?y"}}},
+			Details:   bus.Confirmation{Type: confirmation.Info, Title: "Confirm Web Fetch", InfoDetails: &confirmation.InfoDetails{Prompt: "Fetch?", URLs: []string{"https://a.example:81/x?y"}}},
 			Outcomes:  []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysTool},
 			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"web_fetch of any page of https://a.example:81"}}, {Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of web_fetch"}}},
 		}, `
@@ -524,7 +524,7 @@ why: no rule matches
 `},
 		"info": {bus.ToolConfirmationRequest{
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
-			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm: Fetch", InfoDetails: &bus.InfoDetails{Prompt: "fetch two\npages", URLs: []string{"https://a.example/ x", "https://b.example"}}},
+			Details:   bus.Confirmation{Type: confirmation.Info, Title: "Confirm: Fetch", InfoDetails: &confirmation.InfoDetails{Prompt: "fetch two\npages", URLs: []string{"https://a.example/ x", "https://b.example"}}},
 			Outcomes:  []bus.Outcome{bus.ProceedAlways},
 			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"calls of web_fetch like this one"}}},
 		}, `
@@ -561,15 +561,15 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 	quoted, err := json.Marshal(map[string]string{"x\u202e": "\u009b\u202e"})
 	require.NoError(t, err)
 	for _, c := range []bus.Confirmation{
-		{EditDetails: &bus.EditDetails{FilePath: name, FileDiff: "--- a\n+++ b\n@@ -1 +1 @@ " + hostile + "\n-" + hostile + "\r\n+x\n@@ -1" + hostile + " +1 @@\n+y\n", OriginalContent: &hostile}},
-		{ExecDetails: &bus.ExecDetails{Command: hostile, RootCommands: []string{name}, Parts: []bus.Part{{Text: name, Decision: confirmation.Verdict(name), Reason: name, Rule: name, Source: name}}}},
-		{MCPDetails: &bus.MCPDetails{ServerName: name, ToolName: name, ToolDisplayName: hostile}},
-		{InfoDetails: &bus.InfoDetails{Prompt: hostile, URLs: []string{name}}},
+		{EditDetails: &confirmation.EditDetails{FilePath: name, FileDiff: "--- a\n+++ b\n@@ -1 +1 @@ " + hostile + "\n-" + hostile + "\r\n+x\n@@ -1" + hostile + " +1 @@\n+y\n", OriginalContent: &hostile}},
+		{ExecDetails: &confirmation.ExecDetails{Command: hostile, RootCommands: []string{name}, Parts: []confirmation.Part{{Text: name, Decision: confirmation.Verdict(name), Reason: name, Rule: name, Source: name}}}},
+		{MCPDetails: &confirmation.MCPDetails{ServerName: name, ToolName: name, ToolDisplayName: hostile}},
+		{InfoDetails: &confirmation.InfoDetails{Prompt: hostile, URLs: []string{name}}},
 	} {
 		c.Title, c.SystemMessage, c.Paths = hostile, hostile, []string{name}
 		shown := renderQuestion(bus.ToolConfirmationRequest{
 			Subagent: name, ServerName: name, ToolCall: bus.ToolCall{Name: name, Args: quoted}, Details: c, Outcomes: everyOutcome,
-			Decision: bus.Explanation{Reason: name, Rule: name, Tier: name, Source: name, Line: 1},
+			Decision: confirmation.Explanation{Reason: name, Rule: name, Tier: name, Source: name, Line: 1},
 		}, "", 1000, false)
 		require.False(t, strings.ContainsFunc(shown, display.Obeyed), "%q", shown)
 		require.Contains(t, shown, "<U+001B>")
@@ -580,12 +580,12 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 func TestQuestionOnNarrowTerminal(t *testing.T) {
 	command := "printf " + strings.Repeat("word ", 20) + "end"
 	q := bus.ToolConfirmationRequest{
-		ToolCall: bus.ToolCall{Name: "web_fetch"}, Outcomes: everyOutcome, Decision: bus.Explanation{Reason: "Tools of kind fetch are asked about, as they reach the network."},
-		Details: bus.Confirmation{Title: "Confirm what this tool is about to do for you", ExecDetails: &bus.ExecDetails{Command: command}},
+		ToolCall: bus.ToolCall{Name: "web_fetch"}, Outcomes: everyOutcome, Decision: confirmation.Explanation{Reason: "Tools of kind fetch are asked about, as they reach the network."},
+		Details: bus.Confirmation{Title: "Confirm what this tool is about to do for you", ExecDetails: &confirmation.ExecDetails{Command: command}},
 	}
 	shown := renderQuestion(q, "", 40, false)
 	require.Contains(t, shown, "\n"+command+"\n")
-	q.Details.ExecDetails, q.Details.InfoDetails = nil, &bus.InfoDetails{Prompt: strings.Repeat("word ", 20)}
+	q.Details.ExecDetails, q.Details.InfoDetails = nil, &confirmation.InfoDetails{Prompt: strings.Repeat("word ", 20)}
 	for line := range strings.Lines(renderQuestion(q, "", 40, false) + display.Fold(renderKeys(Replies(everyOutcome), false), "", 40)) {
 		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, " \n"))), 40, line)
 	}

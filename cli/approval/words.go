@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
@@ -20,7 +21,7 @@ const leaving = "unconfined commands"
 const exitPlanMode = "exit_plan_mode"
 
 // Parts lists the commands and the output files of a command line.
-func Parts(q bus.ToolConfirmationRequest) []bus.Part {
+func Parts(q bus.ToolConfirmationRequest) []confirmation.Part {
 	if c := q.Details.ExecDetails; c != nil && len(c.Parts) > 0 {
 		return c.Parts
 	}
@@ -29,7 +30,7 @@ func Parts(q bus.ToolConfirmationRequest) []bus.Part {
 
 // WhyPart explains the decision on a part in one line that is safe for the terminal;
 // frequent explanations are short.
-func WhyPart(part bus.Part) string {
+func WhyPart(part confirmation.Part) string {
 	if part.Source == builtIn {
 		return display.Line(strings.ReplaceAll(part.Reason, escape.Quote(part.Text), "it"))
 	}
@@ -51,7 +52,7 @@ func Verdict(decision string) string {
 func Why(q bus.ToolConfirmationRequest) string {
 	d := q.Decision
 	why := cmp.Or(explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line), "no rule matches")
-	var same []bus.Part // the parts explained above
+	var same []confirmation.Part // the parts explained above
 	for _, part := range Parts(q) {
 		if part.Source == d.Source && part.Decision == d.Decision {
 			same = append(same, part)

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // RenderEdit shows a change of one file.
-func RenderEdit(b *strings.Builder, e *bus.EditDetails, modified, colour bool) {
+func RenderEdit(b *strings.Builder, e *confirmation.EditDetails, modified, colour bool) {
 	if e.OriginalContent == nil {
 		b.WriteString("new file: ")
 	}
@@ -31,7 +31,7 @@ func RenderStat(added, removed int, colour bool) string {
 func RenderDisplay(b *strings.Builder, d tools.Display, colour bool) {
 	switch {
 	case d.Diff != nil:
-		RenderEdit(b, &bus.EditDetails{
+		RenderEdit(b, &confirmation.EditDetails{
 			FileName: d.Diff.FileName, FilePath: d.Diff.FilePath, FileDiff: d.Diff.FileDiff, OriginalContent: d.Diff.OriginalContent, NewContent: d.Diff.NewContent,
 		}, false, colour)
 	case d.ANSI != nil:

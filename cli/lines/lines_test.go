@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -288,7 +289,7 @@ func TestLinesQuestion(t *testing.T) {
 		}
 		answer, err := bus.Ask(ctx, s.bus, bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "run_shell_command"},
-			Details:  bus.Confirmation{Type: bus.ConfirmExec, Title: "Run it?", ExecDetails: &bus.ExecDetails{Command: "make\x1b[2J"}},
+			Details:  bus.Confirmation{Type: confirmation.Exec, Title: "Run it?", ExecDetails: &confirmation.ExecDetails{Command: "make\x1b[2J"}},
 			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
 		})
 		require.NoError(t, err)

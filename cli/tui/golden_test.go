@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	details "github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 )
@@ -70,10 +71,10 @@ func editQuestion() bus.ToolConfirmationRequest {
 	return bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "safe_patch"},
 		Details: bus.Confirmation{
-			Type: bus.ConfirmEdit, Title: "Apply this change?",
-			EditDetails: &bus.EditDetails{FileName: "main.go", FilePath: "/home/me/project/main.go", FileDiff: diffOf(30), OriginalContent: &original, NewContent: "new\n"},
+			Type: details.Edit, Title: "Apply this change?",
+			EditDetails: &details.EditDetails{FileName: "main.go", FilePath: "/home/me/project/main.go", FileDiff: diffOf(30), OriginalContent: &original, NewContent: "new\n"},
 		},
-		Decision: bus.Explanation{Decision: "ask_user", Reason: "Tools that change files ask.", Source: "built-in"},
+		Decision: details.Explanation{Decision: "ask_user", Reason: "Tools that change files ask.", Source: "built-in"},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ModifyWithEditor, bus.Cancel},
 		Remembers: []bus.Remembered{
 			{Outcome: bus.ProceedAlways, Rules: []string{"safe_patch on /home/me/project/main.go"}},
@@ -87,13 +88,13 @@ func commandQuestion() bus.ToolConfirmationRequest {
 		ToolCall: bus.ToolCall{Name: "run_shell_command", Args: json.RawMessage(`{"command":"x","dir_path":"sub","description":"Build it anew"}`)},
 		Subagent: "builder",
 		Details: bus.Confirmation{
-			Type: bus.ConfirmExec, Title: "Run this command?",
-			ExecDetails: &bus.ExecDetails{Command: "go test ./... && rm -rf build", Parts: []bus.Part{
+			Type: details.Exec, Title: "Run this command?",
+			ExecDetails: &details.ExecDetails{Command: "go test ./... && rm -rf build", Parts: []details.Part{
 				{Text: "go test ./...", Decision: "allow", Reason: "a rule allows it", Rule: "go test", Tier: "user", Source: "policies.toml", Line: 3},
 				{Text: "rm -rf build", Decision: "ask_user", Reason: `No rule allows "rm -rf build".`, Source: "built-in"},
 			}},
 		},
-		Decision:  bus.Explanation{Decision: "ask_user", Source: "built-in"},
+		Decision:  details.Explanation{Decision: "ask_user", Source: "built-in"},
 		Outcomes:  []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysTool, bus.Cancel},
 		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"exactly the command rm -rf build"}}, {Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of run_shell_command"}}},
 	}
@@ -115,8 +116,8 @@ func manyQuestion() bus.ToolConfirmationRequest {
 func serverQuestion() bus.ToolConfirmationRequest {
 	return bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "mcp_store_buy", Args: json.RawMessage(`{"item":"tea","count":2,"note":"` + strings.Repeat("long ", 200) + `"}`)},
-		Details: bus.Confirmation{Type: bus.ConfirmMCP, Title: "Call this tool?",
-			MCPDetails: &bus.MCPDetails{ServerName: "store", ToolName: "buy", ToolDisplayName: "Buy (things)"}},
+		Details: bus.Confirmation{Type: details.MCP, Title: "Call this tool?",
+			MCPDetails: &details.MCPDetails{ServerName: "store", ToolName: "buy", ToolDisplayName: "Buy (things)"}},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer, bus.Cancel},
 		Remembers: []bus.Remembered{
 			{Outcome: bus.ProceedAlwaysTool, Rules: []string{"the tool buy of the MCP server store, with any arguments"}},
@@ -128,8 +129,8 @@ func serverQuestion() bus.ToolConfirmationRequest {
 func infoQuestion() bus.ToolConfirmationRequest {
 	return bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "exit_plan_mode"},
-		Details: bus.Confirmation{Type: bus.ConfirmInfo, Title: "Carry out this plan?", SystemMessage: "a hook says: careful",
-			InfoDetails: &bus.InfoDetails{Prompt: "# Plan\n\n1. Write tests\n2. Make them **pass**\n", URLs: []string{"https://example.org/plan"}}, Paths: []string{"/home/me/project/plan.md"}},
+		Details: bus.Confirmation{Type: details.Info, Title: "Carry out this plan?", SystemMessage: "a hook says: careful",
+			InfoDetails: &details.InfoDetails{Prompt: "# Plan\n\n1. Write tests\n2. Make them **pass**\n", URLs: []string{"https://example.org/plan"}}, Paths: []string{"/home/me/project/plan.md"}},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
 	}
 }
@@ -138,9 +139,9 @@ func infoQuestion() bus.ToolConfirmationRequest {
 func setQuestion() bus.ToolConfirmationRequest {
 	return bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "apply_patch"},
-		Details: bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Patch 2 files: a.txt …",
-			InfoDetails: &bus.InfoDetails{Prompt: "```diff\nupdate a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n\nmove b.txt to c.txt\n```"},
-			Paths:       []string{"/home/me/project/a.txt", "/home/me/project/b.txt", "/home/me/project/c.txt"}, Bases: make([]bus.FileVersion, 2)},
+		Details: bus.Confirmation{Type: details.Info, Title: "Confirm Patch 2 files: a.txt …",
+			InfoDetails: &details.InfoDetails{Prompt: "```diff\nupdate a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n\nmove b.txt to c.txt\n```"},
+			Paths:       []string{"/home/me/project/a.txt", "/home/me/project/b.txt", "/home/me/project/c.txt"}, Bases: make([]details.FileVersion, 2)},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	details "github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -125,11 +126,11 @@ func TestHostileText(t *testing.T) {
 	edit, command, server, info := editQuestion(), commandQuestion(), serverQuestion(), infoQuestion()
 	edit.Details.Title, edit.Details.FilePath, edit.Details.FileDiff, edit.Subagent = h, h, "--- a\n+++ b\n@@ -1 +1 @@\n-"+h+"\n+"+h+"\n", h
 	command.Details.Command, command.ToolCall.Args = h+"\n"+h, []byte(`{"\u001b[2J":"\u001b[2J"}`)
-	command.Details.ExecDetails.Parts = []bus.Part{{Text: h, Decision: policy.Verdict(h), Reason: h, Rule: h, Source: h}}
+	command.Details.ExecDetails.Parts = []details.Part{{Text: h, Decision: policy.Verdict(h), Reason: h, Rule: h, Source: h}}
 	command.Remembers = []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}
-	server.Details.MCPDetails = &bus.MCPDetails{ServerName: h, ToolName: h, ToolDisplayName: h}
+	server.Details.MCPDetails = &details.MCPDetails{ServerName: h, ToolName: h, ToolDisplayName: h}
 	server.ToolCall.Args = []byte(`{"a":"` + "\u009b2J\u202e" + `"}`)
-	info.Details.InfoDetails = &bus.InfoDetails{Prompt: h, URLs: []string{h}}
+	info.Details.InfoDetails = &details.InfoDetails{Prompt: h, URLs: []string{h}}
 	info.Details.SystemMessage, info.Details.Paths = h, []string{h}
 	for _, q := range []bus.ToolConfirmationRequest{edit, command, server, info} {
 		answers := asks(r, q)

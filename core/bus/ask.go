@@ -28,7 +28,7 @@ type question interface {
 // Answer is a message that answers the question with the same correlation id.
 type Answer interface {
 	Message
-	Correlation() string
+	correlation() string
 	answers()
 }
 
@@ -110,7 +110,7 @@ func (b *MessageBus) put(m question) (*openQuestion, error) {
 
 // accept passes an answer to the caller of Ask. b.mu is held.
 func (b *MessageBus) accept(a Answer) error {
-	id := a.Correlation()
+	id := a.correlation()
 	if id == "" {
 		return fmt.Errorf("%w: the answer %s needs a correlation id", ErrInvalid, a.messageType())
 	}

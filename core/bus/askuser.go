@@ -65,7 +65,6 @@ type AskUserResponse struct {
 
 func (AskUserResponse) messageType() Type { return typeAskUserResponse }
 
-// Correlation returns the id of the question that is answered.
-func (m AskUserResponse) Correlation() string { return m.CorrelationID }
+func (m AskUserResponse) correlation() string { return m.CorrelationID }
 
 func (AskUserResponse) answers() {}

@@ -1,18 +1,20 @@
 package bus
 
+import "github.com/fettle-dev/fettle/core/confirmation"
+
 // ToolConfirmationRequest asks an approver whether a call may run.
 type ToolConfirmationRequest struct {
-	CorrelationID   string         `json:"correlationId"` // may be empty: [Ask] generates one
-	CallID          string         `json:"callId,omitempty"`
-	ToolCall        ToolCall       `json:"toolCall"`
-	ServerName      string         `json:"serverName,omitempty"`      // MCP server of the tool
-	ToolAnnotations map[string]any `json:"toolAnnotations,omitempty"` // annotations that the server sent; not verified
-	Subagent        string         `json:"subagent,omitempty"`        // the subagent that calls; "": the main agent
-	Details         Confirmation   `json:"details"`
-	Decision        Explanation    `json:"decision"`            // why approval is required
-	Outcomes        []Outcome      `json:"outcomes"`            // the accepted outcomes, in the order to offer them
-	Remembers       []Remembered   `json:"remembers,omitempty"` // the rules that the lasting outcomes store, in the same order
-	Modified        bool           `json:"modified,omitempty"`  // Details show content that the user has modified
+	CorrelationID   string                   `json:"correlationId"` // may be empty: [Ask] generates one
+	CallID          string                   `json:"callId,omitempty"`
+	ToolCall        ToolCall                 `json:"toolCall"`
+	ServerName      string                   `json:"serverName,omitempty"`      // MCP server of the tool
+	ToolAnnotations map[string]any           `json:"toolAnnotations,omitempty"` // annotations that the server sent; not verified
+	Subagent        string                   `json:"subagent,omitempty"`        // the subagent that calls; "": the main agent
+	Details         Confirmation             `json:"details"`
+	Decision        confirmation.Explanation `json:"decision"`            // why approval is required
+	Outcomes        []Outcome                `json:"outcomes"`            // the accepted outcomes, in the order to offer them
+	Remembers       []Remembered             `json:"remembers,omitempty"` // the rules that the lasting outcomes store, in the same order
+	Modified        bool                     `json:"modified,omitempty"`  // Details show content that the user has modified
 	// Unasked names the flag or rule that would let such a call run without approval, in words for the user.
 	Unasked string `json:"unasked,omitempty"`
 }
@@ -50,8 +52,7 @@ type ToolConfirmationResponse struct {
 
 func (ToolConfirmationResponse) messageType() Type { return typeToolConfirmationResponse }
 
-// Correlation returns the id of the question that is answered.
-func (m ToolConfirmationResponse) Correlation() string { return m.CorrelationID }
+func (m ToolConfirmationResponse) correlation() string { return m.CorrelationID }
 
 func (ToolConfirmationResponse) answers() {}
 

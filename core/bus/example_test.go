@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // A complete front end: it shows the question, and answers it.
@@ -25,8 +26,8 @@ func Example() {
 	// The core asks.
 	answer, err := bus.Ask(ctx, b, bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "run_shell_command", Args: []byte(`{"command":"make"}`)},
-		Details:  bus.Confirmation{Type: bus.ConfirmExec, Title: "Run make?", ExecDetails: &bus.ExecDetails{Command: "make"}},
-		Decision: bus.Explanation{Decision: "ask_user", Reason: "It makes changes."},
+		Details:  bus.Confirmation{Type: confirmation.Exec, Title: "Run make?", ExecDetails: &confirmation.ExecDetails{Command: "make"}},
+		Decision: confirmation.Explanation{Decision: "ask_user", Reason: "It makes changes."},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
 	})
 	fmt.Println(answer.Outcome, err)

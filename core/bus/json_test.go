@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -104,7 +105,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Readers in other languages find lists instead of null.
 func TestZeroMessages(t *testing.T) {
-	ms := append(zero(), bus.ToolConfirmationRequest{Details: bus.Confirmation{ExecDetails: &bus.ExecDetails{}}})
+	ms := append(zero(), bus.ToolConfirmationRequest{Details: bus.Confirmation{ExecDetails: &confirmation.ExecDetails{}}})
 	for _, m := range ms {
 		data, err := bus.Marshal(m)
 		require.NoError(t, err)
@@ -199,7 +200,7 @@ func TestDetailsAreThoseOfTools(t *testing.T) {
 }
 
 func TestExplanationIsThatOfPolicy(t *testing.T) {
-	requireSameJSON[policy.Decision, bus.Explanation](t)
+	requireSameJSON[policy.Decision, confirmation.Explanation](t)
 }
 
 // requireSameJSON checks that Here has the JSON form of There plus the added fields.

@@ -3,6 +3,8 @@ package bus
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // Message is a message of the bus: one of the message structs of this package, by value. [Types] lists their types; the
@@ -58,11 +60,11 @@ type Failure struct {
 
 // ToolPolicyRejection reports that policy denied a call.
 type ToolPolicyRejection struct {
-	ToolCall   ToolCall    `json:"toolCall"`
-	CallID     string      `json:"callId,omitempty"`
-	ServerName string      `json:"serverName,omitempty"` // MCP server of the tool
-	Subagent   string      `json:"subagent,omitempty"`   // the calling subagent; "": the main agent
-	Decision   Explanation `json:"decision"`
+	ToolCall   ToolCall                 `json:"toolCall"`
+	CallID     string                   `json:"callId,omitempty"`
+	ServerName string                   `json:"serverName,omitempty"` // MCP server of the tool
+	Subagent   string                   `json:"subagent,omitempty"`   // the calling subagent; "": the main agent
+	Decision   confirmation.Explanation `json:"decision"`
 }
 
 func (ToolPolicyRejection) messageType() Type { return typeToolPolicyRejection }

@@ -58,12 +58,6 @@ func (o Outcome) Info() (OutcomeInfo, bool) {
 	return all[i], true
 }
 
-// Valid reports whether o is one of the outcomes above.
-func (o Outcome) Valid() bool {
-	_, ok := o.Info()
-	return ok
-}
-
 // Stores returns a description of each rule that the answer o to m would store; nil: none.
 func (m ToolConfirmationRequest) Stores(o Outcome) []string {
 	for _, r := range m.Remembers {

@@ -14,7 +14,6 @@ func TestOutcomes(t *testing.T) {
 	taken := map[string]bus.Outcome{}
 	all := bus.Outcomes()
 	for _, o := range all {
-		require.True(t, o.Outcome.Valid())
 		for _, answer := range []string{"outcome " + string(o.Outcome), "typed " + o.Key, "typed " + o.Word, "form " + o.Name} {
 			require.NotContains(t, taken, answer)
 			taken[answer] = o.Outcome

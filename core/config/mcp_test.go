@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -262,7 +263,7 @@ func TestServerTools(t *testing.T) {
 	require.Len(t, c.Confirmations(), 1)
 	q := c.Confirmations()[0]
 	require.Equal(t, "b", q.ServerName)
-	require.Equal(t, bus.ConfirmMCP, q.Details.Type)
+	require.Equal(t, confirmation.MCP, q.Details.Type)
 	require.Equal(t, "b", q.Details.ServerName)
 
 	c.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlwaysServer }

@@ -1,8 +1,8 @@
 // Package confirmation has the details of a call that needs approval, and the
 // decision about a call, as plain data: what the call would change, run or send,
-// and why it is allowed, denied or asked about. The packages tools, policy and bus
-// name its types as their own, so that a tool author needs tools alone, and a
-// front end bus alone.
+// and why it is allowed, denied or asked about. The packages tools and policy name
+// its types as their own, so that a tool author needs tools alone. The messages of
+// package bus contain them.
 package confirmation
 
 import "encoding/json"

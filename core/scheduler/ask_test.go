@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/shell"
@@ -565,7 +566,7 @@ func TestDetailsOfAServersTool(t *testing.T) {
 		spec.Origin = tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}
 	}
 	s.call(t.Context())
-	require.Equal(t, &bus.MCPDetails{
+	require.Equal(t, &confirmation.MCPDetails{
 		ServerName: "my server", ToolName: "do it", ToolDisplayName: "mcp_my_server_do_it",
 		ToolArgs: json.RawMessage(`{"final":1}`), ToolDescription: "A fake.", ToolParameterSchema: json.RawMessage(`{"type":"object"}`),
 	}, s.questions[0].Details.MCPDetails)
@@ -592,23 +593,23 @@ func TestDetailsOfACommandLine(t *testing.T) {
 	s := newSetup(tools.KindExecute, "", bus.ProceedOnce)
 	s.policy.prepare = func(c *policy.Call) { c.Line = line }
 	s.policy.decide = func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "Because.", Remedy: "Add a rule.", Parts: []policy.Part{
+		return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "Because.", Remedy: "Add a rule.", Parts: []confirmation.Part{
 			{Text: "go test", Decision: policy.AskUser, Rule: "r", Tier: "user", Source: "p.toml", Line: 4, Reason: "No rule."},
 		}}}
 	}
 	s.call(t.Context())
-	parts := []bus.Part{{Text: "go test", Decision: "ask_user", Rule: "r", Tier: "user", Source: "p.toml", Line: 4, Reason: "No rule."}}
-	require.Equal(t, bus.Confirmation{Type: bus.ConfirmExec, Title: "Confirm: fake", ExecDetails: &bus.ExecDetails{
+	parts := []confirmation.Part{{Text: "go test", Decision: "ask_user", Rule: "r", Tier: "user", Source: "p.toml", Line: 4, Reason: "No rule."}}
+	require.Equal(t, bus.Confirmation{Type: confirmation.Exec, Title: "Confirm: fake", ExecDetails: &confirmation.ExecDetails{
 		Command: line.Source, RootCommand: "go, ls", RootCommands: []string{"go", "ls"}, Parts: parts,
 	}}, s.questions[0].Details)
-	require.Equal(t, bus.Explanation{Decision: "ask_user", Reason: "Because.", Remedy: "Add a rule.", Parts: parts}, s.questions[0].Decision)
+	require.Equal(t, confirmation.Explanation{Decision: "ask_user", Reason: "Because.", Remedy: "Add a rule.", Parts: parts}, s.questions[0].Decision)
 
 	// Programs set by the tool take precedence.
 	s.confirm = func(context.Context) (*tools.Confirmation, error) {
 		return &tools.Confirmation{Type: tools.ConfirmExec, ExecDetails: &tools.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}}}, nil
 	}
 	s.call(t.Context())
-	require.Equal(t, &bus.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}, Parts: parts}, s.questions[1].Details.ExecDetails)
+	require.Equal(t, &confirmation.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}, Parts: parts}, s.questions[1].Details.ExecDetails)
 }
 
 // An approval in memory applies to later calls of the same kind, and ends with the engine.

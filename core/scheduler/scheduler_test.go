@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -127,7 +128,7 @@ func TestDefaultQuestion(t *testing.T) {
 	s.call(t.Context())
 	require.Len(t, s.questions, 1)
 	require.Equal(t, bus.Confirmation{
-		Type: bus.ConfirmInfo, Title: "Confirm: fake", InfoDetails: &bus.InfoDetails{Prompt: "fakes something"},
+		Type: confirmation.Info, Title: "Confirm: fake", InfoDetails: &confirmation.InfoDetails{Prompt: "fakes something"},
 	}, s.questions[0].Details)
 
 	s = newSetup(tools.KindDelete, policy.AskUser, bus.ProceedOnce)

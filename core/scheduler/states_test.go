@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -219,7 +220,7 @@ func TestRejectionIsReported(t *testing.T) {
 	}
 	require.Equal(t, []bus.Message{bus.ToolPolicyRejection{
 		ToolCall: bus.ToolCall{Name: "fake", Args: json.RawMessage(`{"final":1}`)}, CallID: "c1", ServerName: "srv", Subagent: "helper",
-		Decision: bus.Explanation{Decision: "deny", Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."},
+		Decision: confirmation.Explanation{Decision: "deny", Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."},
 	}}, messages)
 	require.Equal(t, "Tool execution denied by policy. Use make.", s.call(t.Context()).Result.Error.Message)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
+	details "github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
@@ -96,7 +97,7 @@ func withStat(lines []string, added, removed int, v blocks.Style) []string {
 }
 
 // describeEdit shows the change of one file.
-func (d *description) describeEdit(e *bus.EditDetails, modified bool, v blocks.Style) {
+func (d *description) describeEdit(e *details.EditDetails, modified bool, v blocks.Style) {
 	diff := d.parse(e.FileDiff, e.FilePath, v)
 	added, removed := diff.Stat()
 	path := display.Line(e.FilePath)

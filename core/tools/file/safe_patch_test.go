@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -107,7 +108,7 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 	s.Answer = func(q bus.ToolConfirmationRequest) bus.Outcome {
 		asked++
 		c := q.Details
-		require.Equal(t, bus.ConfirmEdit, c.Type)
+		require.Equal(t, confirmation.Edit, c.Type)
 		require.Equal(t, "Confirm Patch: a.txt", c.Title)
 		require.Equal(t, base, *c.OriginalContent)
 		require.Equal(t, changed, c.NewContent)
@@ -120,7 +121,7 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, changed, text)
 		require.Equal(t, []string{path}, c.Paths)
-		require.Equal(t, []bus.FileVersion{{Path: path, SHA256: sum(base)}}, c.Bases)
+		require.Equal(t, []confirmation.FileVersion{{Path: path, SHA256: sum(base)}}, c.Bases)
 		return bus.ProceedOnce
 	}
 	diff := "--- a/a.txt\n+++ b/a.txt\n@@ -71,9 +80 @@\n one\n-two\n+TWO\n three\n"

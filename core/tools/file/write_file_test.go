@@ -8,6 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -44,7 +45,7 @@ func TestWriteFileCreates(t *testing.T) {
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, int64(1), *report.LatestFileState.Version)
 	c := s.Confirmations()[0].Details
-	require.Equal(t, bus.ConfirmEdit, c.Type)
+	require.Equal(t, confirmation.Edit, c.Type)
 	require.Equal(t, "Confirm Write: new/tree/a.txt", c.Title)
 	require.Nil(t, c.OriginalContent)
 	require.Equal(t, base, c.NewContent)

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/memory"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -108,7 +109,7 @@ func TestSaveMemory(t *testing.T) {
 
 	asked := s.Confirmations()
 	require.Len(t, asked, 2)
-	require.Equal(t, bus.ConfirmEdit, asked[1].Details.Type)
+	require.Equal(t, confirmation.Edit, asked[1].Details.Type)
 	require.Equal(t, s.path, asked[1].Details.FilePath)
 	require.Equal(t, []string{s.path}, asked[1].Details.Paths)
 	require.Equal(t, "--- a/FETTLE.md\n+++ b/FETTLE.md\n@@ -2,3 +2,4 @@\n \n "+heading+"\n - I like tea.\n+- I use make.\n", asked[1].Details.FileDiff)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -42,7 +43,7 @@ func TestPlanMode(t *testing.T) {
 			require.Contains(t, text, "the approval mode is "+string(before)+".")
 			require.Equal(t, before, s.ApprovalMode())
 			asked := s.Confirmations()[1]
-			require.Equal(t, bus.ConfirmInfo, asked.Details.Type)
+			require.Equal(t, confirmation.Info, asked.Details.Type)
 			require.Contains(t, asked.Details.Prompt, s.Path(".fettle/plans/way.md")+"\n\n# The way\n")
 			require.NotContains(t, asked.Details.Prompt, "[cut here")
 		})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools/shell"
@@ -132,7 +132,7 @@ func TestBackgroundConfirmations(t *testing.T) {
 	text(t, s.Call(shell.ReadBackground, args{"id": "p1"}))
 	asked := s.Confirmations()
 	require.Len(t, asked, 3)
-	require.Equal(t, bus.ConfirmationType("exec"), asked[0].Details.Type)
+	require.Equal(t, confirmation.Type("exec"), asked[0].Details.Type)
 	require.Regexp(t, `^Write "rm -rf x\\n" to p1 and close its input\nThe process: p1, PID \d+, RUNNING: exec cat$`, asked[1].Details.Prompt)
 	require.Regexp(t, `^Stop the background process p1, PID \d+, .*: exec cat$`, asked[2].Details.Prompt)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -136,7 +137,7 @@ func TestConfirmation(t *testing.T) {
 		require.Equal(t, scheduler.StatusDenied, r.Status)
 		require.Len(t, s.Confirmations(), before+1)
 		d := s.Confirmations()[before].Details
-		require.Equal(t, bus.ConfirmationType("exec"), d.Type)
+		require.Equal(t, confirmation.Type("exec"), d.Type)
 		require.Equal(t, "Confirm Shell Command", d.Title)
 		require.Equal(t, command, d.Command)
 		require.Equal(t, roots, d.RootCommands)

@@ -160,14 +160,14 @@ func askClient(question context.Context, run *servedRun, e host.Question) (host.
 	return *replies[0].Elicit, nil
 }
 
-// confirmation is the form that asks for approval of a call.
-type confirmation struct {
+// approvalForm is the form that asks for approval of a call.
+type approvalForm struct {
 	request bus.ToolConfirmationRequest
 	text    string
 	offered []offeredAnswer
 }
 
-// offeredAnswer is one choice of a [confirmation].
+// offeredAnswer is one choice of an [approvalForm].
 type offeredAnswer struct {
 	bus.OutcomeInfo
 	means string
@@ -176,9 +176,9 @@ type offeredAnswer struct {
 // confirmationForm creates the form of a question. It offers no answer that
 // outlasts the session, and no lasting answer without a session or if the call
 // cannot be shown completely.
-func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmation {
+func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) approvalForm {
 	text, whole := confirmationText(q)
-	f := confirmation{request: q, text: text}
+	f := approvalForm{request: q, text: text}
 	for _, o := range bus.Outcomes() {
 		asked := o.Outcome == bus.ProceedOnce || o.Outcome == bus.Cancel || slices.Contains(q.Outcomes, o.Outcome)
 		switch words := covered(q, o.Outcome); {
@@ -193,7 +193,7 @@ func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmatio
 }
 
 // question converts the form into a question for a host.
-func (f confirmation) question() host.Question {
+func (f approvalForm) question() host.Question {
 	values := make([]string, len(f.offered))
 	lines := make([]string, len(f.offered))
 	for i, o := range f.offered {
@@ -211,7 +211,7 @@ func (f confirmation) question() host.Question {
 
 // answer parses the client's answer. Anything but a clear yes is a no; problem
 // describes an invalid answer.
-func (f confirmation) answer(given host.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
+func (f approvalForm) answer(given host.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
 	no := bus.ToolConfirmationResponse{Outcome: bus.Cancel}
 	switch given.Action {
 	case host.ElicitAccept:

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
@@ -113,7 +114,7 @@ type questionText struct {
 func (t *questionText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
 // change adds a change of a file.
-func (t *questionText) change(name string, d bus.EditDetails) {
+func (t *questionText) change(name string, d confirmation.EditDetails) {
 	verb := "change"
 	if d.OriginalContent == nil {
 		verb = "create"
