@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 const wide = "日本語 e\u0301 👩‍👩‍👧 text that is longer than a narrow terminal\t"
@@ -23,11 +24,11 @@ func all() map[string]Dialog {
 	call := bus.ToolCall{Name: wide}
 	command := bus.ToolConfirmationRequest{
 		ToolCall: call, Outcomes: outcomes, Subagent: wide, Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{wide, wide}}},
-		Details: bus.Confirmation{Type: bus.ConfirmExec, Title: wide, ExecDetails: &bus.ExecDetails{Command: strings.Repeat(wide, 5)}},
+		Details: bus.Confirmation{Type: confirmation.Exec, Title: wide, ExecDetails: &confirmation.ExecDetails{Command: strings.Repeat(wide, 5)}},
 	}
 	edit := bus.ToolConfirmationRequest{
 		ToolCall: call, Outcomes: outcomes,
-		Details: bus.Confirmation{Type: bus.ConfirmEdit, Title: wide, EditDetails: &bus.EditDetails{FileName: wide, FilePath: wide, FileDiff: "--- a\n+++ b\n@@ -1 +1,2 @@\n-" + wide + "\n+" + wide + "\n+x\n"}},
+		Details: bus.Confirmation{Type: confirmation.Edit, Title: wide, EditDetails: &confirmation.EditDetails{FileName: wide, FilePath: wide, FileDiff: "--- a\n+++ b\n@@ -1 +1,2 @@\n-" + wide + "\n+" + wide + "\n+x\n"}},
 	}
 	options := []bus.UserOption{{Label: wide, Description: wide}, {Label: "b"}}
 	return map[string]Dialog{
