@@ -50,15 +50,16 @@ func (d *Dir) read(ctx context.Context, name string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	read := d.readFS
+	f := File{Name: rel}
 	if d.o.FS == nil {
-		read = d.native.read
+		f.Data, f.SHA256, err = d.native.read(ctx, rel)
+	} else if f.Data, err = d.readFS(ctx, rel); err == nil {
+		f.SHA256 = sumOf(f.Data)
 	}
-	data, err := read(ctx, rel)
 	if err != nil {
 		return File{}, err
 	}
-	return File{Name: rel, SHA256: sumOf(data), Data: data}, nil
+	return f, nil
 }
 
 func (d *Dir) readFS(ctx context.Context, name string) ([]byte, error) {
@@ -117,16 +118,16 @@ func openNative(dir string, o Options) (*native, error) {
 	}, nil
 }
 
-func (n *native) read(ctx context.Context, name string) ([]byte, error) {
+func (n *native) read(ctx context.Context, name string) (data []byte, sum string, err error) {
 	p, err := n.workspace.Resolve(name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	snap, err := n.reader.Snapshot(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return snap.Data, nil
+	return snap.Data, snap.SHA256, nil
 }
 
 // Commit commits one replaced or new file directly, and everything else as a set.

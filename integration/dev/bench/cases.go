@@ -17,6 +17,7 @@ func groups() []Group {
 		{"patch", "`safe_patch`: ten hunks"},
 		{"edit", "`edit`: one line"},
 		{"write", "`write_file`: the whole file"},
+		{"files", "`core/files`, without tools"},
 		{"search", "Searching and walking"},
 		{"policy", "Decisions"},
 		{"registry", "The registry"},
@@ -36,7 +37,7 @@ func groups() []Group {
 // allCases lists every case with all its contestants, in the order of the groups. It fails if a
 // case has no group, or an ID occurs twice.
 func allCases() ([]Case, error) {
-	all := slices.Concat(noiseCases(), callCases(), readCases(), changeCases(), searchCases(), policyCases(), registryCases(),
+	all := slices.Concat(noiseCases(), callCases(), readCases(), changeCases(), fileCases(), searchCases(), policyCases(), registryCases(),
 		schemaCases(), busCases(), shellCases(), sandboxCases(), mcpCases(), agentCases(), headlessCases(), startCases(), sizeCases(), sessionCases(), peerCases())
 	peers := peerContestants()
 	index := map[string]int{}

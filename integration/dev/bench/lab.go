@@ -139,6 +139,11 @@ func (l *Lab) Fettle(ctx context.Context) (string, error) {
 	return l.build(ctx, "fettle", "github.com/fettle-dev/fettle/cli/fettle")
 }
 
+// FilesProgram returns the path of the first program of README.md.
+func (l *Lab) FilesProgram(ctx context.Context) (string, error) {
+	return l.build(ctx, "file", "github.com/fettle-dev/fettle/integration/dev/examples/file")
+}
+
 // Nothing returns the path of a Go program that does nothing.
 func (l *Lab) Nothing(ctx context.Context) (string, error) {
 	return l.compiled(ctx, "nothing", "package main\n\nfunc main() {}\n")
