@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/progress"
+	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/diffview"
@@ -77,7 +79,8 @@ type screen struct {
 	answeredAt  time.Time
 	status      interactive.Status
 	ticking     bool
-	frame       int // of the spinner
+	spin        spinner.Model
+	bar         progress.Model // of the used context
 	quitArmed   bool
 	rewindArmed bool // Esc was pressed once at an empty input
 	quitAsked   int  // number of quit keys; identifies their timers
@@ -122,6 +125,8 @@ func newScreen(o Options, h *host) *screen {
 		history: newHistory(o.Session.Inputs()),
 		status:  o.Session.Status(),
 		colours: highlight.New(), patience: colourFor,
+		spin: spinner.New(spinner.WithSpinner(spinner.MiniDot)), // one column
+		bar:  newBar(),
 	}
 	m.light = o.Light
 	m.setTheme(o.Theme)
@@ -213,7 +218,7 @@ func (m *screen) update(msg any) tea.Cmd {
 		m.asking = false
 	case tickMsg:
 		m.ticking = false
-		m.frame++
+		m.spin, _ = m.spin.Update(spinner.TickMsg{}) // keepTicking schedules the next frame
 	case turnEvent:
 		if m.turn != nil && msg.turn == m.turn.id {
 			return m.event(msg.event)
@@ -369,16 +374,12 @@ func (m *screen) style() blocks.Style {
 	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: m.look, Wide: m.width >= diffview.TwoColumns, Colours: m.colours, Pass: m.pass}
 }
 
-// Spinner frames, one column each.
-const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-
 // spinning returns the current spinner frame.
 func (m *screen) spinning() string {
 	if m.o.NoAnimation {
 		return "◌"
 	}
-	frames := []rune(spinner)
-	return string(frames[m.frame%len(frames)])
+	return m.spin.View()
 }
 
 // workingLine shows the activity, its duration, and how to cancel it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/progress"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -129,7 +130,7 @@ func (m *screen) segments(v blocks.Style) []segment {
 		{text: dir, rank: 4, style: t.Dim, shortens: true},
 		{text: display.Line(s.Model), rank: 2, style: t.Dim},
 		mode,
-		{text: contextLeft(s.Tokens, s.Limit), rank: 1, style: t.Dim},
+		m.contextLeft(s.Tokens, s.Limit, v),
 		{text: tokens(s.Tokens), rank: 5, style: t.Dim},
 		{text: servers, rank: 7, style: t.Dim},
 		trust,
@@ -155,10 +156,38 @@ func tokens(n int) string {
 	return display.Thousands(n/1000) + "k tokens"
 }
 
-// contextLeft returns the free part of the model's context in percent.
-func contextLeft(tokens, limit int) string {
+// The bar of the used context, and the free parts of the context, in percent, from which
+// its colour warns.
+const (
+	barFrom    = 110 // columns of the screen
+	barColumns = 8
+	littleLeft = 20
+	almostFull = 10
+)
+
+// contextLeft shows the free part of the model's context in percent, in a wide terminal
+// with a bar of the used part.
+func (m *screen) contextLeft(tokens, limit int, v blocks.Style) segment {
 	if limit <= 0 {
-		return ""
+		return segment{}
 	}
-	return fmt.Sprintf("%d%% left", max(0, 100-(100*tokens+limit-1)/limit))
+	left := max(0, 100-(100*tokens+limit-1)/limit)
+	s := segment{text: fmt.Sprintf("%d%% left", left), rank: 1, style: v.Theme.Dim}
+	if v.Columns >= barFrom {
+		s.text = m.bar.ViewAs(float64(100-left)/100) + " " + s.text
+	}
+	switch {
+	case left <= almostFull:
+		s.style = v.Theme.Error
+	case left <= littleLeft:
+		s.style = v.Theme.Warning
+	}
+	return s
+}
+
+// newBar returns the bar of the used context, without colours: its segment has them.
+func newBar() progress.Model {
+	bar := progress.New(progress.WithoutPercentage(), progress.WithWidth(barColumns), progress.WithFillCharacters('█', '░'))
+	bar.FullColor, bar.EmptyColor = nil, nil
+	return bar
 }

@@ -6,6 +6,11 @@
 // again at any time: folded parts expand, a resized window is redrawn completely, and
 // the text of a retried answer disappears. Text in the scrollback of a terminal could
 // not be changed.
+//
+// The spinner and the bar of the used context are those of charm.land/bubbles/v2. The
+// spinner moves by the timer of the session instead of its own, so that nothing wakes an
+// idle session. The packages below this one state why they draw text fields, windows, lists
+// and pages themselves.
 package tui
 
 import (

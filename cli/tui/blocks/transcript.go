@@ -1,5 +1,10 @@
 // Package blocks renders the conversation for the terminal: blocks that draw
 // themselves at any width, folded or expanded, and the transcript that scrolls them.
+//
+// The transcript is not the viewport of charm.land/bubbles/v2 (v2.2.1). That one holds all
+// lines as text and measures each of them whenever its content is set. The transcript
+// renders only the visible blocks, so that a conversation of 10,000 lines is drawn within a
+// frame, and keeps its place by block when the window is resized.
 package blocks
 
 import (
