@@ -27,7 +27,10 @@ import (
 func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	var all []fault.Problem
 	for _, p := range extensioncheck.Hooks(e) {
-		all = append(all, found(p.Path, p.Line, p.Message, "", e.Plugin == nil))
+		if p.Severity == "" {
+			p.Severity = fault.SeverityOf(e.Plugin == nil)
+		}
+		all = append(all, p)
 	}
 	return all, nil
 }

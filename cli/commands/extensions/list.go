@@ -43,6 +43,9 @@ func extensionsListCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	return cmd
 }
 
+// missingValue is the kind of problems about settings without a value, which the list shows.
+const missingValue fault.ProblemKind = "missing_value"
+
 func listExtensions(ctx context.Context, p *program.Program, store *extensionstore.Store, asJSON bool) error {
 	found, problems, err := store.Load(ctx)
 	if err != nil {
@@ -61,7 +64,9 @@ func listExtensions(ctx context.Context, p *program.Program, store *extensionsto
 		list = append(list, l)
 	}
 	for _, problem := range problems {
-		p.PrintError(errors.New(problem.String()))
+		if problem.Severity != fault.SeverityNotice && problem.Kind != missingValue {
+			p.PrintError(errors.New(problem.String()))
+		}
 		list = withProblem(list, problem)
 	}
 	if asJSON {

@@ -74,9 +74,11 @@ func HookNotices(c *config.Config) []string {
 	if err != nil { // the session is closed
 		return nil
 	}
-	notices := make([]string, len(problems))
-	for i, problem := range problems {
-		notices[i] = problem.String()
+	notices := []string{}
+	for _, problem := range problems {
+		if problem.Severity != fault.SeverityNotice {
+			notices = append(notices, problem.String())
+		}
 	}
 	return notices
 }

@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,6 +31,31 @@ const (
 	anyAgent         = "invoke_agent"      // the name of every agent in matchers
 	permissionPrompt = "permission_prompt" // the only notification
 )
+
+// claudeRoot is the variable with the directory of the plugin.
+const claudeRoot = "CLAUDE_PLUGIN_ROOT"
+
+// IsClaude reports whether the hooks of an extension with a manifest of its own are in the
+// form of Claude Code: all of their events exist there, and one of them only there, or a
+// text names the directory of the plugin.
+func IsClaude(data []byte) bool {
+	root, err := readJSON(data)
+	if err != nil {
+		return false
+	}
+	top, _ := root.Value.(*position.Table)
+	if top == nil || top.Find("hooks") == nil {
+		return false
+	}
+	claude := bytes.Contains(data, []byte(claudeRoot))
+	for _, m := range top.Find("hooks").Node.Members() {
+		if _, ok := claudeEvents[m.Key]; !ok {
+			return false
+		}
+		claude = claude || !known(hooks.Event(m.Key))
+	}
+	return claude
+}
 
 // claudeEvent returns the name of an event for a hook.
 func claudeEvent(h *hooks.Hook) string {

@@ -78,10 +78,15 @@ type reader struct {
 	problems []fault.Problem
 }
 
-func (r *reader) tell(line int, message string, args ...any) {
+// foreignKeys are keys of hooks of other programs that change nothing here.
+var foreignKeys = []string{"async", "statusMessage", "once"}
+
+func (r *reader) tell(line int, message string, args ...any) { r.note("", line, message, args...) }
+
+func (r *reader) note(s fault.Severity, line int, message string, args ...any) {
 	switch {
 	case len(r.problems) < maxProblems:
-		r.problems = append(r.problems, fault.Problem{Path: r.Path, Line: line, Message: fmt.Sprintf(message, args...)})
+		r.problems = append(r.problems, fault.Problem{Path: r.Path, Line: line, Message: fmt.Sprintf(message, args...), Severity: s})
 	case len(r.problems) == maxProblems:
 		r.problems = append(r.problems, fault.Problem{Path: r.Path, Message: "There are more problems than are reported here."})
 	}
@@ -91,7 +96,14 @@ func (r *reader) tell(line int, message string, args ...any) {
 func (r *reader) unknown(t *position.Table, known []string) {
 	for _, name := range t.Keys() {
 		if !slices.Contains(known, name) {
-			r.tell(t.Find(name).Node.Line, "The key %.80q is unknown; it has no effect.%s", name, perhaps(name, known))
+			severity, meant := fault.SeverityWarning, perhaps(name, known)
+			switch {
+			case slices.Contains(foreignKeys, name):
+				severity = fault.SeverityNotice
+			case meant != "":
+				severity = "" // the known key is missing
+			}
+			r.note(severity, t.Find(name).Node.Line, "The key %.80q is unknown; it has no effect.%s", name, meant)
 		}
 	}
 }
@@ -116,6 +128,12 @@ func (r *reader) events(n position.Node) {
 	}
 	for _, name := range given.Keys() {
 		if slices.Contains(settingsKeys, name) {
+			continue
+		}
+		if _, ok := claudeEvents[name]; ok && r.Extension != "" && !known(hooks.Event(name)) {
+			only := &position.Table{}
+			only.Add(given.Find(name))
+			r.claudeGroups(only)
 			continue
 		}
 		if !known(hooks.Event(name)) {

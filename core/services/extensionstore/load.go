@@ -162,23 +162,49 @@ func (l *loading) inactive(e extensions.Extension) string {
 	return ""
 }
 
-// tellOfMissing reports settings without a value.
+// kindMissingValue is the kind of a problem about settings that have no value because none
+// was given.
+const kindMissingValue fault.ProblemKind = "missing_value"
+
+// tellOfMissing reports settings without a value: those that the environment may give,
+// and others.
 func (l *loading) tellOfMissing(e extensions.Extension) {
+	var open, secret []string
 	for _, setting := range e.Settings {
-		if slices.ContainsFunc(e.ResolvedSettings, func(r extensions.ResolvedSetting) bool { return r.EnvVar == setting.EnvVar }) {
-			continue
+		switch {
+		case slices.ContainsFunc(e.ResolvedSettings, func(r extensions.ResolvedSetting) bool { return r.EnvVar == setting.EnvVar }):
+		case l.withheld(setting):
+			l.missing(e, []string{setting.EnvVar}, ": that of the environment looks like a secret, and is not given to an extension that only names it", true)
+		case setting.Sensitive:
+			secret = append(secret, setting.EnvVar)
+		default:
+			open = append(open, setting.EnvVar)
 		}
-		p := fault.Problem{Path: e.Manifest, Extension: e.Name,
-			Message: fmt.Sprintf("The setting %s of the extension %s has no value.", setting.EnvVar, e.Name),
-			Remedy:  fmt.Sprintf("Give one with fettle extensions config %s %s, or in the environment.", e.Name, setting.EnvVar)}
-		if l.withheld(setting) {
-			p.Message = fmt.Sprintf("The setting %s of the extension %s has no value: that of the environment looks like a secret, and is not given to an extension that only names it.", setting.EnvVar, e.Name)
-		}
-		if setting.Sensitive || l.withheld(setting) {
-			p.Remedy = fmt.Sprintf("If the extension is to have one, give it with fettle extensions config %s %s.", e.Name, setting.EnvVar)
-		}
-		l.problems = append(l.problems, p)
 	}
+	l.missing(e, open, "", false)
+	l.missing(e, secret, "", true)
+}
+
+// missing reports settings without a value in one problem.
+func (l *loading) missing(e extensions.Extension, names []string, because string, optional bool) {
+	if len(names) == 0 {
+		return
+	}
+	p := fault.Problem{Path: e.Manifest, Extension: e.Name}
+	if because == "" {
+		p.Kind = kindMissingValue
+	}
+	name, list := names[0], names[0]
+	p.Message, p.Remedy = "The setting %s of the extension %s has no value%s.", "Give one with fettle extensions config %s %s, or in the environment."
+	if optional {
+		p.Remedy = "If the extension is to have one, give it with fettle extensions config %s %s."
+	}
+	if last := len(names) - 1; last > 0 {
+		name, list = "NAME", strings.Join(names[:last], ", ")+" and "+names[last]
+		p.Message = "The settings %s of the extension %s have no values%s."
+	}
+	p.Message, p.Remedy = fmt.Sprintf(p.Message, list, e.Name, because), fmt.Sprintf(p.Remedy, e.Name, name)
+	l.problems = append(l.problems, p)
 }
 
 // withheld reports whether the environment has a value of a setting that the extension

@@ -1,7 +1,9 @@
 package contributions
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
@@ -14,8 +16,11 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// pluginRoot is the variable with the directory of a plugin of Claude Code.
-const pluginRoot = "CLAUDE_PLUGIN_ROOT"
+// Variables of Claude Code: the directory of a plugin, and that of the project.
+const (
+	pluginRoot = "CLAUDE_PLUGIN_ROOT"
+	projectDir = "CLAUDE_PROJECT_DIR"
+)
 
 // plugin adds the contributions of a plugin of Claude Code, except for hooks and servers,
 // which other extensions have in the same way.
@@ -51,8 +56,28 @@ func pluginEnv(e extensions.Extension) []string {
 }
 
 // originOf returns the origin of the hooks of an extension, without variables.
-func originOf(e extensions.Extension) hookrun.Origin {
-	return hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name, Claude: e.Plugin != nil}
+func originOf(e extensions.Extension, data []byte) hookrun.Origin {
+	return hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name, Claude: claudeHooks(e, data)}
+}
+
+// claudeHooks reports whether the hooks of an extension are in the form of Claude Code.
+func claudeHooks(e extensions.Extension, data []byte) bool {
+	return e.Plugin != nil || hookrun.IsClaude(data)
+}
+
+// hooksIn returns the origin of the hooks of an extension in a session. Those of Claude
+// Code get its variables.
+func hooksIn(of Dir, e extensions.Extension, data []byte, workspace string) Dir {
+	if of.Claude = claudeHooks(e, data); e.Plugin != nil || !of.Claude && !bytes.Contains(data, []byte(pluginRoot)) {
+		return of
+	}
+	of.Variables = maps.Clone(of.Variables)
+	of.Variables[pluginRoot] = e.Path
+	if workspace != "" {
+		of.Variables[projectDir] = workspace
+	}
+	of.Env = append(slices.Clip(of.Env), pluginRoot+"="+e.Path)
+	return of
 }
 
 // PluginProblems returns the problems in the commands, agents and skills of a plugin of

@@ -112,7 +112,7 @@ func CheckHooks(e extensions.Extension) []fault.Problem {
 	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil && e.Plugin == nil { // as written, without expanded variables
 		data = raw
 	}
-	_, problems := hookrun.ParseJSON(data, originOf(e))
+	_, problems := hookrun.ParseJSON(data, originOf(e, data))
 	for i := range problems {
 		if e.Plugin != nil { // lines are those of the merged hooks
 			problems[i].Line = 0
@@ -128,7 +128,7 @@ func HooksOf(e extensions.Extension) []extensionstore.HookPart {
 	if err != nil || data == nil {
 		return nil // an unreadable file has no hooks
 	}
-	found, _ := hookrun.ParseJSON(data, originOf(e))
+	found, _ := hookrun.ParseJSON(data, originOf(e, data))
 	var all []extensionstore.HookPart
 	for _, h := range found {
 		if h.Command == "" { // it only asks

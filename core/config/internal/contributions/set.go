@@ -105,7 +105,7 @@ func (b *bringing) extension(e extensions.Extension) {
 	if err != nil {
 		b.problems = append(b.problems, fault.Problem{Path: e.HooksFile, Extension: e.Name, Message: fault.MessageOf(err), Remedy: fault.As(err).Remedy})
 	} else if data != nil {
-		b.all.Hooks = append(b.all.Hooks, File{dir(e.HooksFile), data})
+		b.all.Hooks = append(b.all.Hooks, File{hooksIn(dir(e.HooksFile), e, data, b.o.Target), data})
 	}
 	for _, tool := range e.ExcludedTools {
 		if err := toolrules.CheckExcluded(tool); err != nil {
