@@ -119,7 +119,7 @@ func (d *Dir) computed(c Change, now File) (data []byte, carried bool, err error
 		return nil, false, stale
 	}
 	base := File{Name: now.Name, SHA256: c.base.SHA256, Data: c.base.Data}
-	if !base.holds() {
+	if sumOf(base.Data) != base.SHA256 {
 		if base.Data, err = d.version(base.SHA256); err != nil {
 			return nil, false, stale
 		}
@@ -136,21 +136,19 @@ func (d *Dir) computed(c Change, now File) (data []byte, carried bool, err error
 
 // carry makes the change from base to ours in the bytes of now.
 func carry(base, now File, ours []byte) ([]byte, error) {
-	var docs [3]textfile.Document
+	var texts [3]string
+	var format textfile.Format
 	for i, data := range [][]byte{base.Data, ours, now.Data} {
 		doc, err := File{Name: now.Name, Data: data}.document()
 		if err != nil {
-			return nil, errors.New("one of the versions is not text.")
+			return nil, err
 		}
-		docs[i] = doc
-	}
-	format := docs[0].Format
-	for _, doc := range docs {
-		if doc.Format.Encoding != format.Encoding || doc.Format.BOM != format.BOM {
-			return nil, errors.New("the versions have different encodings.")
+		if doc.Format.Newline = ""; i > 0 && doc.Format != format {
+			return nil, errors.New("The versions have different encodings.")
 		}
+		texts[i], format = doc.Text, doc.Format
 	}
-	text, conflict := rebase.Carry(docs[0].Text, docs[1].Text, docs[2].Text)
+	text, conflict := rebase.Carry(texts[0], texts[1], texts[2])
 	if conflict != nil {
 		return nil, errors.New(conflict.Reason)
 	}
@@ -205,7 +203,7 @@ func (d *Dir) Apply(ctx context.Context, changes ...Change) ([]File, error) {
 				after[i].Kept = kept
 			}
 			return after, nil
-		case !d.o.Rebase || !isStale(err) || len(kept) > 0 || tries == maxRebases:
+		case !d.o.Rebase || !errors.Is(err, &fault.Error{Code: fault.FileChangedSinceRead, Reason: fault.Changed}) || len(kept) > 0 || tries == maxRebases:
 			return nil, failure(op, err, kept...)
 		}
 	}
@@ -216,66 +214,57 @@ func (d *Dir) plan(ctx context.Context, changes []Change) (after []File, operati
 	if len(changes) == 0 {
 		return nil, nil, fault.New(fault.InvalidToolParams, "", "There are no changes to apply.", "")
 	}
+	names := map[string]bool{}
 	for _, c := range changes {
-		now, o, err := d.operation(ctx, c)
+		now, next, err := d.change(ctx, c)
 		if err != nil {
 			return nil, nil, err
 		}
+		if names[now.Name] || c.to != "" && names[next.Name] || now.Name == next.Name && c.to != "" {
+			return nil, nil, fault.New(fault.InvalidToolParams, "", "Two changes concern "+next.Name+".", "Combine them into one change.")
+		}
+		names[now.Name], names[next.Name] = true, true
 		if now.SHA256 != "" && d.versions != nil {
 			if _, err := d.versions.Put(now.Data); err != nil {
 				return nil, nil, fault.Wrap(fault.CheckpointFailed, "", fmt.Sprintf("The version of %s before the change could not be kept: %s.", now.Name, err), "", err)
 			}
 		}
-		f := File{Name: o.Name, Carried: o.carried}
-		if o.To != "" {
-			f.Name = o.To
+		o := Operation{Name: now.Name, Base: now.SHA256, BaseSize: int64(len(now.Data)), Delete: c.remove}
+		if c.compute != nil {
+			o.Data = next.Data
 		}
-		switch {
-		case o.Delete:
-		case c.compute == nil:
-			f.SHA256, f.Data = now.SHA256, now.Data
-		default:
-			f.SHA256, f.Data = sumOf(o.Data), o.Data
+		if c.to != "" {
+			o.To = next.Name
 		}
-		after, operations = append(after, f), append(operations, o.Operation)
+		after, operations = append(after, next), append(operations, o)
 	}
 	return after, operations, nil
 }
 
-// planned is an operation and its origin.
-type planned struct {
-	Operation
-	carried bool
-}
-
-// operation computes one change for the current version of its file.
-func (d *Dir) operation(ctx context.Context, c Change) (now File, o planned, err error) {
+// change computes a change for the current version of its file.
+func (d *Dir) change(ctx context.Context, c Change) (now, next File, err error) {
 	now, err = d.read(ctx, c.base.Name)
 	if fault.CodeOf(err) == fault.FileNotFound {
 		now.Name, err = d.name(c.base.Name)
 	}
-	if err != nil {
-		return now, o, err
+	next.Name = now.Name
+	if err == nil && c.to != "" {
+		next.Name, err = d.name(c.to)
 	}
-	o.Operation = Operation{Name: now.Name, Delete: c.remove}
-	if c.to != "" {
-		if o.To, err = d.name(c.to); err != nil {
-			return now, o, err
-		}
+	switch {
+	case err != nil:
+	case c.base.SHA256 == "" && now.SHA256 == "" && (c.compute == nil || c.op == "edit"):
+		err = fault.New(fault.FileNotFound, "", now.Name+" does not exist.", "")
+	case c.compute != nil:
+		next.Data, next.Carried, err = d.computed(c, now)
+		next.SHA256 = sumOf(next.Data)
+	case c.base.SHA256 != now.SHA256:
+		err = changed(c.base, now)
+	case !c.remove:
+		next.SHA256, next.Data = now.SHA256, now.Data
 	}
-	if c.base.SHA256 == "" && now.SHA256 == "" && (c.compute == nil || c.op == "edit") {
-		return now, o, fault.New(fault.FileNotFound, "", now.Name+" does not exist.", "")
+	if err == nil && int64(len(next.Data)) > d.o.MaxBytes {
+		err = tooLarge(now.Name, d.o.MaxBytes)
 	}
-	if c.compute == nil {
-		if c.base.SHA256 != now.SHA256 {
-			return now, o, changed(c.base, now)
-		}
-	} else if o.Data, o.carried, err = d.computed(c, now); err != nil {
-		return now, o, err
-	}
-	if int64(len(o.Data)) > d.o.MaxBytes {
-		return now, o, tooLarge(now.Name, d.o.MaxBytes)
-	}
-	o.Base, o.BaseSize = now.SHA256, int64(len(now.Data))
-	return now, o, nil
+	return now, next, err
 }

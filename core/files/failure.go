@@ -8,39 +8,33 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// remedies has the next step for the codes whose other remedies are for a model. docs/files.md
-// repeats the table.
-func remedies(code fault.Code, reason fault.Reason) (remedy string, ok bool) {
-	switch code {
-	case fault.FileChangedSinceRead:
-		switch reason {
-		case fault.Disappeared:
-			return "Create it again with a base without hash, if it is still wanted.", true
-		case fault.OpenElsewhere:
-			return "Repeat the change when the other program has closed the file.", true
-		}
-		return "Read the file again, and make the change from its new version.", true
-	case fault.AttemptToCreateExist:
-		return "Read the file, and pass its version as the base.", true
-	case fault.FileNotFound:
-		return "Check the name; to create the file, use Write with a base without hash.", true
-	case fault.FileTooLarge:
-		return "Raise Options.MaxBytes.", true
-	case fault.PermissionDenied:
-		return "Change the permissions, or set Options.Recovery if the directory may not be written.", true
-	case fault.TargetIsDirectory, fault.PathIsNotADirectory, fault.NotARegularFile:
-		return "Name a regular file, below directories.", true
-	case fault.PathNotInWorkspace:
-		return "Name a file in the opened directory.", true
-	case fault.NotInitialized:
-		return "Call Open again.", true
+// remedies returns the next steps for errors whose own ones are for a model, by code and reason.
+func remedies() map[[2]string]string {
+	const name = "Name a regular file, below directories."
+	of := func(code fault.Code, reason fault.Reason) [2]string { return [2]string{string(code), string(reason)} }
+	return map[[2]string]string{
+		of(fault.FileChangedSinceRead, fault.Changed):       "Read the file again, and make the change from its new version.",
+		of(fault.FileChangedSinceRead, fault.Disappeared):   "Create it again with a base without hash, if it is still wanted.",
+		of(fault.FileChangedSinceRead, fault.OpenElsewhere): "Repeat the change when the other program has closed the file.",
+		of(fault.AttemptToCreateExist, ""):                  "Read the file, and pass its version as the base.",
+		of(fault.FileNotFound, ""):                          "Check the name; to create the file, use Write with a base without hash.",
+		of(fault.FileTooLarge, ""):                          "Raise Options.MaxBytes.",
+		of(fault.PermissionDenied, ""):                      "Change the permissions, or set Options.Recovery if the directory may not be written.",
+		of(fault.TargetIsDirectory, ""):                     name,
+		of(fault.PathIsNotADirectory, ""):                   name,
+		of(fault.NotARegularFile, ""):                       name,
+		of(fault.NotARegularFile, fault.SpecialFile):        name,
+		of(fault.PathNotInWorkspace, ""):                    "Name a file in the opened directory.",
+		of(fault.NotInitialized, ""):                        "Call Open again.",
 	}
-	return "", false
 }
 
-// failure returns an error of this package, for the operation op. kept are the names of files with
+// failure returns err as an error of this package, for the operation op; nil for nil. kept are the names of files with
 // bytes of other programs.
 func failure(op string, err error, kept ...string) error {
+	if err == nil {
+		return nil
+	}
 	op = "files." + op
 	e := fault.As(err)
 	if e == nil {
@@ -51,7 +45,7 @@ func failure(op string, err error, kept ...string) error {
 	if e.Code == fault.EditRequiresPriorRead && e.Reason == fault.NeverRead { // created since the read
 		next.Code, next.Reason = fault.AttemptToCreateExist, ""
 	}
-	if remedy, ok := remedies(next.Code, next.Reason); ok {
+	if remedy, ok := remedies()[[2]string{string(next.Code), string(next.Reason)}]; ok {
 		next.Remedy, next.Short = remedy, ""
 	}
 	if len(kept) > 0 {

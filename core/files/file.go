@@ -31,17 +31,11 @@ func sumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// holds reports whether Data has the bytes of the version.
-func (f File) holds() bool { return f.Data != nil && f.SHA256 == sumOf(f.Data) }
-
 // Text returns the decoded text without its byte order mark. The error has code read_content_failure
 // and reason non_text: Data is not text, or would not survive encoding.
 func (f File) Text() (string, error) {
 	doc, err := f.document()
-	if err != nil {
-		return "", failure("text", err)
-	}
-	return doc.Text, nil
+	return doc.Text, failure("text", err)
 }
 
 // Encode returns text in the encoding of Data, with its byte order mark. The error has code
@@ -53,10 +47,7 @@ func (f File) Encode(text string) ([]byte, error) {
 		return nil, failure("encode", err)
 	}
 	data, err := f.encode(doc.Format, text)
-	if err != nil {
-		return nil, failure("encode", err)
-	}
-	return data, nil
+	return data, failure("encode", err)
 }
 
 func (f File) document() (textfile.Document, error) {
@@ -64,7 +55,7 @@ func (f File) document() (textfile.Document, error) {
 	class := textfile.Classify(path.Base(f.Name), f.Data[:min(size, textfile.HeadSize)], size)
 	doc := textfile.Decode(f.Data)
 	if class.Kind != textfile.KindText && class.Kind != textfile.KindSVG || !doc.Lossless {
-		return doc, fault.New(fault.ReadContentFailure, "", f.Name+" is not a text file in a known encoding.",
+		return textfile.Document{}, fault.New(fault.ReadContentFailure, "", f.Name+" is not a text file in a known encoding.",
 			"Change its bytes with Write.").Because(fault.NonText)
 	}
 	return doc, nil

@@ -15,8 +15,10 @@ package files
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
@@ -70,7 +72,8 @@ type Dir struct {
 }
 
 // Open opens an existing directory, which the caller closes. With FS and Committer dir is ignored.
-// The error has code invalid_config.
+// The error has code invalid_config: dir does not exist, or Recovery or Versions is not absolute or
+// inside of it.
 func Open(dir string, o Options) (*Dir, error) {
 	d := &Dir{o: o, commit: o.Committer}
 	if d.o.MaxBytes <= 0 {
@@ -82,6 +85,11 @@ func Open(dir string, o Options) (*Dir, error) {
 			return nil, failure("open", err)
 		}
 		d.native = n
+		for _, own := range []string{o.Recovery, o.Versions} {
+			if _, inside := n.workspace.Resolve(own); own != "" && (inside == nil || !filepath.IsAbs(own)) {
+				return nil, failure("open", errors.Join(fault.New(fault.InvalidConfig, "", own+" is not an absolute directory outside of "+dir+".", "Name another directory."), n.workspace.Close()))
+			}
+		}
 		if o.Committer == nil {
 			d.commit = n
 		}
@@ -108,10 +116,7 @@ func (d *Dir) Close() error {
 // invalid_tool_params (an invalid name), cancelled or not_initialized.
 func (d *Dir) Read(ctx context.Context, name string) (File, error) {
 	f, err := d.read(ctx, name)
-	if err != nil {
-		return File{}, failure("read", err)
-	}
-	return f, nil
+	return f, failure("read", err)
 }
 
 // Write replaces the content of a file, or creates it: see [Write] and [Dir.Apply].
@@ -150,14 +155,5 @@ func (d *Dir) Recover(ctx context.Context) ([]commit.Leftover, error) {
 		return nil, nil
 	}
 	left, err := d.native.recover(ctx)
-	if err != nil {
-		return left, failure("recover", err)
-	}
-	return left, nil
-}
-
-// isStale reports whether an error is the refusal of a change whose file has changed.
-func isStale(err error) bool {
-	e := fault.As(err)
-	return e != nil && e.Code == fault.FileChangedSinceRead && e.Reason == fault.Changed
+	return left, failure("recover", err)
 }
