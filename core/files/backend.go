@@ -71,7 +71,11 @@ func (d *Dir) readFS(ctx context.Context, name string) ([]byte, error) {
 		return nil, pathError(name, err)
 	}
 	defer f.Close()
+	var data []byte
 	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		data, err = io.ReadAll(io.LimitReader(f, d.o.MaxBytes+1))
+	}
 	switch {
 	case err != nil:
 		return nil, pathError(name, err)
@@ -79,12 +83,7 @@ func (d *Dir) readFS(ctx context.Context, name string) ([]byte, error) {
 		return nil, fault.New(fault.TargetIsDirectory, "", name+" is a directory.", "")
 	case !info.Mode().IsRegular():
 		return nil, fault.New(fault.NotARegularFile, "", name+" is not a regular file.", "")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, d.o.MaxBytes+1))
-	if err != nil {
-		return nil, pathError(name, err)
-	}
-	if int64(len(data)) > d.o.MaxBytes {
+	case int64(len(data)) > d.o.MaxBytes:
 		return nil, tooLarge(name, d.o.MaxBytes)
 	}
 	return data, nil

@@ -156,3 +156,60 @@ func TestModes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o751), must(os.Stat(filepath.Join(p.path, "bin/run"))).Mode())
 }
+
+// FD-01: links are not removed or moved, and the directories of Options lie outside.
+func TestLinksAndDirectories(t *testing.T) {
+	p := open(t, complete(t), map[string]string{"in": "in\n", "b": "b"})
+	require.NoError(t, os.Symlink("in", filepath.Join(p.path, "alias")))
+	for _, c := range []files.Change{files.Delete(p.read("alias")), files.Move(p.read("alias"), "c")} {
+		_, err := p.Apply(t.Context(), c)
+		requireFault(t, err, fault.NotARegularFile, "")
+	}
+	b := p.read("b")
+	for name, changes := range map[string][]files.Change{
+		"one file":      {files.Write(b, nil), files.Delete(b)},
+		"one new name":  {files.Move(b, "c"), files.Move(p.read("in"), "c")},
+		"its own name":  {files.Move(b, "b")},
+		"name of other": {files.Move(b, "in"), files.Write(p.read("in"), nil)},
+		"too many":      many(101),
+	} {
+		_, err := p.Apply(t.Context(), changes...)
+		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), "%s: %v", name, err)
+	}
+	_, err := p.Apply(t.Context(), files.Move(b, "in"))
+	requireFault(t, err, fault.AttemptToCreateExist, "")
+	require.Equal(t, map[string]string{"in": "in\n", "b": "b"}, p.tree())
+
+	for _, dir := range []string{filepath.Join(p.path, "recovery"), p.path, "recovery"} {
+		for _, o := range []files.Options{{Recovery: dir}, {Versions: dir}} {
+			_, err := files.Open(p.path, o)
+			requireFault(t, err, fault.InvalidConfig, "")
+		}
+	}
+	require.Len(t, must(os.ReadDir(p.path)), 3)
+}
+
+func many(n int) (changes []files.Change) {
+	for i := range n {
+		changes = append(changes, files.Write(files.File{Name: fmt.Sprint("new", i)}, nil))
+	}
+	return changes
+}
+
+// FD-01: an empty file is a version like any other.
+func TestEmpty(t *testing.T) {
+	o := complete(t)
+	o.Rebase = true
+	p := open(t, o, map[string]string{"a": ""})
+	a := p.read("a")
+	require.Equal(t, sumOf(""), a.SHA256)
+	a, err := p.Write(t.Context(), a, []byte("x\n"))
+	require.NoError(t, err)
+	a, err = p.Restore(t.Context(), a, sumOf(""))
+	require.NoError(t, err)
+	a, err = p.Patch(t.Context(), a, "@@ -0,0 +1 @@\n+first\n")
+	require.NoError(t, err)
+	a, err = p.Write(t.Context(), a, nil)
+	require.NoError(t, err)
+	require.Equal(t, p.read("a").SHA256, a.SHA256)
+}

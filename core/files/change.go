@@ -140,11 +140,8 @@ func carry(base, now File, ours []byte) ([]byte, error) {
 	var format textfile.Format
 	for i, data := range [][]byte{base.Data, ours, now.Data} {
 		doc, err := File{Name: now.Name, Data: data}.document()
-		if err != nil {
-			return nil, err
-		}
-		if doc.Format.Newline = ""; i > 0 && doc.Format != format {
-			return nil, errors.New("The versions have different encodings.")
+		if doc.Format.Newline = ""; err != nil || i > 0 && doc.Format != format {
+			return nil, errors.New("A version is not text, or has another encoding.")
 		}
 		texts[i], format = doc.Text, doc.Format
 	}

@@ -9,23 +9,22 @@ import (
 )
 
 // remedies returns the next steps for errors whose own ones are for a model, by code and reason.
-func remedies() map[[2]string]string {
+func remedies() map[fault.Error]string {
 	const name = "Name a regular file, below directories."
-	of := func(code fault.Code, reason fault.Reason) [2]string { return [2]string{string(code), string(reason)} }
-	return map[[2]string]string{
-		of(fault.FileChangedSinceRead, fault.Changed):       "Read the file again, and make the change from its new version.",
-		of(fault.FileChangedSinceRead, fault.Disappeared):   "Create it again with a base without hash, if it is still wanted.",
-		of(fault.FileChangedSinceRead, fault.OpenElsewhere): "Repeat the change when the other program has closed the file.",
-		of(fault.AttemptToCreateExist, ""):                  "Read the file, and pass its version as the base.",
-		of(fault.FileNotFound, ""):                          "Check the name; to create the file, use Write with a base without hash.",
-		of(fault.FileTooLarge, ""):                          "Raise Options.MaxBytes.",
-		of(fault.PermissionDenied, ""):                      "Change the permissions, or set Options.Recovery if the directory may not be written.",
-		of(fault.TargetIsDirectory, ""):                     name,
-		of(fault.PathIsNotADirectory, ""):                   name,
-		of(fault.NotARegularFile, ""):                       name,
-		of(fault.NotARegularFile, fault.SpecialFile):        name,
-		of(fault.PathNotInWorkspace, ""):                    "Name a file in the opened directory.",
-		of(fault.NotInitialized, ""):                        "Call Open again.",
+	return map[fault.Error]string{
+		{Code: fault.FileChangedSinceRead, Reason: fault.Changed}:       "Read the file again, and make the change from its new version.",
+		{Code: fault.FileChangedSinceRead, Reason: fault.Disappeared}:   "Create it again with a base without hash, if it is still wanted.",
+		{Code: fault.FileChangedSinceRead, Reason: fault.OpenElsewhere}: "Repeat the change when the other program has closed the file.",
+		{Code: fault.AttemptToCreateExist}:                              "Read the file, and pass its version as the base.",
+		{Code: fault.FileNotFound}:                                      "Check the name; to create the file, use Write with a base without hash.",
+		{Code: fault.FileTooLarge}:                                      "Raise Options.MaxBytes.",
+		{Code: fault.PermissionDenied}:                                  "Change the permissions, or set Options.Recovery if the directory may not be written.",
+		{Code: fault.TargetIsDirectory}:                                 name,
+		{Code: fault.PathIsNotADirectory}:                               name,
+		{Code: fault.NotARegularFile}:                                   name,
+		{Code: fault.NotARegularFile, Reason: fault.SpecialFile}:        name,
+		{Code: fault.PathNotInWorkspace}:                                "Name a file in the opened directory.",
+		{Code: fault.NotInitialized}:                                    "Call Open again.",
 	}
 }
 
@@ -45,7 +44,7 @@ func failure(op string, err error, kept ...string) error {
 	if e.Code == fault.EditRequiresPriorRead && e.Reason == fault.NeverRead { // created since the read
 		next.Code, next.Reason = fault.AttemptToCreateExist, ""
 	}
-	if remedy, ok := remedies()[[2]string{string(next.Code), string(next.Reason)}]; ok {
+	if remedy, ok := remedies()[fault.Error{Code: next.Code, Reason: next.Reason}]; ok {
 		next.Remedy, next.Short = remedy, ""
 	}
 	if len(kept) > 0 {
@@ -72,9 +71,4 @@ type keptError struct {
 
 func (e *keptError) Unwrap() error { return e.cause }
 
-func (e *keptError) Error() string {
-	if e.cause == nil {
-		return fmt.Sprintf("%d files were kept", len(e.names))
-	}
-	return e.cause.Error()
-}
+func (e *keptError) Error() string { return fmt.Sprintf("%d files were kept", len(e.names)) }

@@ -14,6 +14,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -76,9 +77,7 @@ type Dir struct {
 // inside of it.
 func Open(dir string, o Options) (*Dir, error) {
 	d := &Dir{o: o, commit: o.Committer}
-	if d.o.MaxBytes <= 0 {
-		d.o.MaxBytes = DefaultMaxBytes
-	}
+	d.o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
 	if o.FS == nil || o.Committer == nil {
 		n, err := openNative(dir, d.o)
 		if err != nil {
@@ -141,10 +140,7 @@ func (d *Dir) Restore(ctx context.Context, base File, version string) (File, err
 
 func (d *Dir) one(ctx context.Context, c Change) (File, error) {
 	all, err := d.Apply(ctx, c)
-	if err != nil {
-		return File{}, err
-	}
-	return all[0], nil
+	return append(all, File{})[0], err
 }
 
 // Recover completes or undoes the changes that killed processes left unfinished, and reports them.
