@@ -280,3 +280,23 @@ func TestEnded(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// FD-01: the table of errors in docs/files.md has each code and reason with a remedy of this package.
+func TestTableOfErrors(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "files.md"))
+	require.NoError(t, err)
+	var codes, reasons []string // of rows
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(line, "|"); len(cells) == 6 {
+			codes, reasons = append(codes, cells[1]), append(reasons, cells[2])
+		}
+	}
+	all := files.RemedyCodes()
+	require.Greater(t, len(all), 10)
+	for _, e := range all {
+		require.Contains(t, strings.Join(codes, ""), "`"+e[0]+"`")
+		if e[1] != string(fault.SpecialFile) {
+			require.True(t, e[1] == "" || strings.Contains(strings.Join(reasons, ""), "`"+e[1]+"`"), e)
+		}
+	}
+}
