@@ -24,12 +24,11 @@ type Committer interface {
 
 // Operation is one change that is ready for a [Committer].
 type Operation struct {
-	Name     string // relative to the directory, with slashes
-	Base     string // SHA-256 of the content to replace; "": the file must not exist
-	BaseSize int64  // of that content, in bytes
-	Data     []byte // the new content; nil in a move: the bytes stay
-	To       string // the new name of a move, which must be free; "": none
-	Delete   bool   // removes the file
+	Name   string // relative to the directory, with slashes
+	Base   string // SHA-256 of the content to replace; "": the file must not exist
+	Data   []byte // the new content; nil in a move: the bytes stay
+	To     string // the new name of a move, which must be free; "": none
+	Delete bool   // removes the file
 }
 
 // name returns the relative name of a file.
@@ -184,7 +183,7 @@ func (n *native) put(ctx context.Context, o Operation) (kept []string, err error
 	}
 	defer at.Close()
 	out, err := n.committer.Commit(ctx, commit.Request{
-		Dir: at.Dir, Name: at.Name, Path: p.String(), Data: o.Data, Base: o.Base, BaseSize: o.BaseSize,
+		Dir: at.Dir, Name: at.Name, Path: p.String(), Data: o.Data, Base: o.Base,
 	})
 	return out.KeptFiles, err
 }

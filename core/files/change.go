@@ -226,7 +226,7 @@ func (d *Dir) plan(ctx context.Context, changes []Change) (after []File, operati
 				return nil, nil, fault.Wrap(fault.CheckpointFailed, "", fmt.Sprintf("The version of %s before the change could not be kept: %s.", now.Name, err), "", err)
 			}
 		}
-		o := Operation{Name: now.Name, Base: now.SHA256, BaseSize: int64(len(now.Data)), Delete: c.remove}
+		o := Operation{Name: now.Name, Base: now.SHA256, Delete: c.remove}
 		if c.compute != nil {
 			o.Data = next.Data
 		}

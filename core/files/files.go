@@ -26,8 +26,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// DefaultMaxBytes is the default of [Options.MaxBytes].
-const DefaultMaxBytes = 20 << 20
+const defaultMaxBytes = 20 << 20
 
 // Options configure a [Dir]. The zero value is valid.
 type Options struct {
@@ -49,7 +48,7 @@ type Options struct {
 	// 0700, and never shortened. "": nothing is stored, and Restore is refused.
 	Versions string
 
-	// MaxBytes is the size of the largest file that is read or written. Zero: [DefaultMaxBytes].
+	// MaxBytes is the size of the largest file that is read or written. Zero: 20 MiB.
 	MaxBytes int64
 
 	// FS replaces the directory for reads, Committer for changes. Names are then valid paths in the
@@ -77,7 +76,7 @@ type Dir struct {
 // inside of it.
 func Open(dir string, o Options) (*Dir, error) {
 	d := &Dir{o: o, commit: o.Committer}
-	d.o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), DefaultMaxBytes)
+	d.o.MaxBytes = cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	if o.FS == nil || o.Committer == nil {
 		n, err := openNative(dir, d.o)
 		if err != nil {

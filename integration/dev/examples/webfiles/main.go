@@ -41,7 +41,7 @@ func editor(dir *files.Dir) http.Handler {
 			http.Error(w, "Send If-Match with the ETag of a GET, or If-None-Match: *.", http.StatusPreconditionRequired)
 			return
 		}
-		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, files.DefaultMaxBytes))
+		data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 20<<20))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 			return
