@@ -21,7 +21,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"telemetry", "telemetry", "core/telemetry core/telemetry/*"},
 	{"", "", "core/config/configtest core/tools/tooltest core/internal/unprivileged core/model/internal/wiretest docs integration integration/* integration/*/*"},
 	{"settings", "config/settings, config/layout", "core/config/settings core/config/layout"},
-	{"config", "config: composes a session", "core/config core/config/extensioncheck core/config/internal/*"},
+	{"config", "config: composes a session", "core/config core/config/dirpolicy core/config/extensioncheck core/config/internal/*"},
 	{"agent", "agent: the conversation, subagents", "core/agent core/agent/* core/internal/a2a core/internal/compact core/internal/prompt"},
 	{"scheduler", "scheduler: the path of a call", "core/scheduler"},
 	{"tools", "tools: the contract of a tool", "core/tools core/tools/host core/tools/toollist"},

@@ -41,6 +41,7 @@ type Command struct {
 // Main runs the command that the process's first argument names and returns the exit
 // code.
 func Main(program string, commands ...Command) int {
+	signal.Ignore(syscall.SIGPIPE) // a closed stdout is an error, which a hook answers with its exit code
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return run(ctx, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, program, commands, os.Args[1:])

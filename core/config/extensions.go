@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
 	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/internal/servers"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
@@ -144,7 +145,7 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 		if tmp != "" {
 			kept = filepath.Join(tmp, planDirs)
 		}
-		return append(PlanDirs(), path.Join(c.params().Environment.Layout.Dir, plansDir)), kept
+		return append(PlanDirs(), path.Join(c.params().Environment.Layout.Dir, rules.PlansDir)), kept
 	}
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
@@ -156,7 +157,7 @@ const planDirs = "plan-folders"
 // PlanDirs returns the slash-separated paths of the directories of plans, of
 // all layouts, relative to the target directory.
 func PlanDirs() []string {
-	return []string{path.Join(layout.Fettle().Dir, plansDir), path.Join(layout.Gemini().Dir, plansDir)}
+	return []string{path.Join(layout.Fettle().Dir, rules.PlansDir), path.Join(layout.Gemini().Dir, rules.PlansDir)}
 }
 
 // brought returns the current contributions of the session's active extensions.
@@ -248,7 +249,7 @@ func (c *Config) reloadExtensions(ctx context.Context) error {
 	if err := c.family.extensions.Find(ctx); err != nil {
 		return err
 	}
-	if err := sh.rules.Apply(ctx, c.brought(), c.servers().Names()); err != nil {
+	if err := sh.rules.Apply(ctx, rules.Brought(c.brought().Rules(ctx)), c.servers().Names()); err != nil {
 		return err
 	}
 	c.loadHooks(sh)

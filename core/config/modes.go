@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -176,7 +177,7 @@ func (c *Config) plansDir(target string) string {
 	if dir := c.family.extensions.PlansDir(); dir != "" {
 		return dir
 	}
-	return filepath.Join(target, c.params().Environment.Layout.Dir, plansDir)
+	return filepath.Join(target, c.params().Environment.Layout.Dir, rules.PlansDir)
 }
 
 // hidden returns the names of tools that have no use at the moment: entering the

@@ -6,24 +6,19 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
-	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/internal/powers"
 	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/internal/skillset"
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
-	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
-
-// plansDir is the name of the directory of plans below the project's settings
-// directory.
-const plansDir = "plans"
 
 // loadRules loads the policy of the session.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules.Rules, error) {
@@ -40,37 +35,19 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		}
 	}
 	r, err := rules.Open(ctx, rules.Options{
-		ApprovedGit: approved,
+		ApprovedGit: func(s gitdir.Setting) bool { return slices.Contains(approved, powers.Digest(s)) },
 		Workspace:   ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
-		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.confines(), Logger: p.Environment.Logger,
+		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.confines(), Warn: p.Environment.Logger.Warn,
 		Environ: p.Tools.Shell.environ(),
 		Engine: policy.Options{
 			ReadOnlyTable:      !p.Policy.NoReadOnlyTable,
-			DisableAlwaysAllow: p.Policy.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
+			DisableAlwaysAllow: p.Policy.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: rules.Protected(p.Environment.Layout, userDir, p.Instructions.Names),
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Apply(ctx, c.brought(), c.servers().Names())
-}
-
-// protectedPaths returns the session's protected paths in addition to those of
-// the table.
-func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
-	p := c.params()
-	own := policy.ProtectedPath{What: "the session's settings", Why: "later sessions take rules, hooks and servers from them"}
-	own.Names = []string{p.Environment.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, p.Environment.Layout.SystemDir}
-	if userDir != "" {
-		own.Names = append(own.Names, userDir, paths.ResolveExisting(userDir))
-	}
-	steering := policy.ProtectedPath{What: "the session's instruction files", Why: "later sessions follow their instructions"}
-	for _, name := range append(slices.Clone(p.Instructions.Names), p.Environment.Layout.ContextFile) {
-		if name = strings.TrimPrefix(filepath.ToSlash(filepath.Clean(name)), "./"); name != "" && name != "." {
-			steering.Names = append(steering.Names, name)
-		}
-	}
-	return []policy.ProtectedPath{own, steering}
+	return r, r.Apply(ctx, rules.Brought(c.brought().Rules(ctx)), c.servers().Names())
 }
 
 // rulesOfParameters returns the rules derived from lists of tools and servers,

@@ -21,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/checker"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -136,9 +137,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			confineInput(call, s.processes.List())
 		},
 		RealPath: rules.RealPath,
-		Check:    sh.rules.Checks.Check,
-		Before:   append(slices.Clip(c.params().Calls.Before), s.hooks.BeforeTool),
-		After:    slices.Concat([]scheduler.After{c.afterServer(s, sh)}, c.params().Calls.After, []scheduler.After{s.hooks.AfterTool}),
+		Check: checker.New(checker.Options{
+			Dir: sh.workspace.Target(), Roots: sh.rules.Roots(), Programs: sh.rules.Programs, RealPath: rules.RealPath, Logger: c.params().Environment.Logger,
+		}).Check,
+		Before: append(slices.Clip(c.params().Calls.Before), s.hooks.BeforeTool),
+		After:  slices.Concat([]scheduler.After{c.afterServer(s, sh)}, c.params().Calls.After, []scheduler.After{s.hooks.AfterTool}),
 		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
 			ctx, r := s.state.Begin(ctx)
 			return ctx, r

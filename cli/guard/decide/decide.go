@@ -1,48 +1,124 @@
 // Package decide decides about the calls of other agents by the rules that apply in a
 // directory: those of the administrator, of the user and of the project. Its decisions
 // equal those of fettle policy check. It knows neither clients nor protocols.
+//
+// Policy files and the trust in the directory are read here. Where settings or
+// extensions may add rules, the program fettle decides; without it such a call is asked
+// about.
 package decide
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 
+	"github.com/fettle-dev/fettle/core/config/dirpolicy"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // Options select the rules.
 type Options struct {
-	Dir    string   // the directory in which the agent works; "": the current one
-	Layout string   // names of files: fettle or gemini; "": fettle
-	Policy []string // policy files and directories that replace the user's; nil: none
+	Dir     string   // the directory of the project; "": the current one
+	Layout  string   // names of files: fettle or gemini; "": fettle
+	Policy  []string // policy files and directories that replace the user's; nil: none
+	Servers []string // names of the known MCP servers
 }
 
 // Call is a tool call of another agent, in fettle's names.
 type Call struct {
 	Tool     string
 	Args     json.RawMessage // a JSON object; nil: none
-	Headless bool            // no approver is available
-	// Mode is the approval mode; nil: default.
-	Mode *policy.ApprovalMode
+	Mode     policy.ApprovalMode
+	Headless bool   // no approver is available
+	Subagent string // the calling subagent; "": the main agent
 
-	Server, ServerTool string         // of the MCP server; "": none
+	Server, ServerTool string         // of the MCP server; "": none, or unknown
 	Annotations        map[string]any // declared by the server; not verified
 }
 
-// Engine decides about calls. It is safe for concurrent use.
+// Engine decides about calls. It is safe for concurrent use. Close it after use.
 type Engine struct {
-	engine *policy.Engine
+	options Options
+	prefix  string // of the layout's variables
+	policy  *dirpolicy.Policy
 }
 
-// Open reads the rules. Invalid policy files are an error of code invalid_config,
-// because a rule that protects may be missing.
-func Open(_ context.Context, _ Options) (*Engine, error) {
-	e, err := policy.NewEngine(policy.Options{})
-	return &Engine{e}, err
+// Open reads the rules. The errors are those of [dirpolicy.Open].
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	names, ok := layout.Named(o.Layout)
+	if !ok {
+		return nil, fault.New(fault.InvalidConfig, "guard", "Unknown layout "+o.Layout+".", "Use fettle or gemini.")
+	}
+	p, err := dirpolicy.Open(ctx, dirpolicy.Options{Dir: o.Dir, Layout: names, Paths: o.Policy, Servers: o.Servers})
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{options: o, prefix: names.EnvPrefix, policy: p}, nil
 }
 
-// Decide returns the decision about a call and its explanation. The error is that of
-// arguments that are not an object, or of paths that cannot be resolved.
-func (e *Engine) Decide(_ context.Context, call Call) (policy.Decision, error) {
-	return e.engine.Decide(policy.Call{Tool: call.Tool, Params: call.Args, Server: call.Server, ServerTool: call.ServerTool, Annotations: call.Annotations}), nil
+// Close releases the directory.
+func (e *Engine) Close() error { return e.policy.Close() }
+
+// Dir returns the absolute name of the project's directory.
+func (e *Engine) Dir() string { return e.policy.Dir() }
+
+// Problems returns the problems in policy files.
+func (e *Engine) Problems() []fault.Problem { return e.policy.Problems() }
+
+// Decide returns the decision about a call with its explanation. It allows a call only
+// if the call may run as the agent runs it: without confinement and without a safety
+// checker. In mode plan it denies the calls that fettle would only preview. The error
+// has code invalid_tool_params for arguments that are not an object.
+func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error) {
+	if len(call.Args) == 0 {
+		call.Args = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(call.Args, new(map[string]json.RawMessage)); err != nil {
+		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "guard", "The arguments of "+call.Tool+" are not a JSON object.", "", err)
+	}
+	d := e.policy.Decide(subject(call))
+	checkers := len(d.Checkers) > 0
+	if beyond := e.policy.Beyond(); len(beyond) > 0 {
+		other, err := e.ask(ctx, call)
+		switch {
+		case err != nil && d.Decision == policy.Deny:
+		case err != nil:
+			d = tightened(d, policy.AskUser, fmt.Sprintf("The rules in %s are unknown: %v.", strings.Join(beyond, ", "), err))
+			d.Remedy = "Install fettle beside fettle-guard, or keep the rules in policy files alone."
+		default:
+			d.Explanation, checkers = other.Explanation, len(other.Checkers) > 0
+		}
+	}
+	switch {
+	case d.Previews:
+		d = tightened(d, policy.Deny, "In plan mode no change is made.")
+	case d.Decision == policy.Allow && checkers:
+		d = tightened(d, policy.AskUser, "A safety checker must see this call, and runs in fettle's sessions only.")
+	case d.Decision == policy.Allow && (d.Run == policy.RunConfined || d.Run == policy.RunRead):
+		d = tightened(d, policy.AskUser, "The command is allowed confined only, and the agent does not confine it.")
+	}
+	if d.Decision == policy.AskUser && call.Headless {
+		d = tightened(d, policy.Deny, d.Reason+" No approver is available.")
+	}
+	return d, nil
+}
+
+// tightened returns a stricter decision for another reason.
+func tightened(d policy.Decision, to policy.Verdict, reason string) policy.Decision {
+	d.Decision, d.Reason, d.Rule, d.Source, d.Line = to, reason, "", "", 0
+	return d
+}
+
+// subject returns the call for the engine.
+func subject(call Call) policy.Call {
+	c, ok := policy.WellKnown(call.Tool)
+	if !ok || call.Server != "" {
+		c = policy.Call{Tool: call.Tool, Kind: "other"}
+	}
+	c.Params, c.Mode, c.Headless, c.Subagent = call.Args, call.Mode, call.Headless, call.Subagent
+	c.Server, c.ServerTool, c.Annotations = call.Server, call.ServerTool, call.Annotations
+	return c
 }

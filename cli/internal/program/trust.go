@@ -2,7 +2,6 @@ package program
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,11 +20,8 @@ func OpenTrust(g *Flags) (*trust.Store, layout.Layout, error) {
 		return nil, names, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
 			"There is no home directory to record trust in.", "Set HOME.", err)}
 	}
-	return trust.Open(filepath.Join(home, names.Dir, trustFile)), names, nil
+	return trust.Open(filepath.Join(home, names.Dir, trust.FileName)), names, nil
 }
-
-// trustFile is the name of the file in the user's settings directory.
-const trustFile = "trustedFolders.json"
 
 // TrustFailure returns a trust store error with its exit code.
 func TrustFailure(err error) error {
@@ -45,32 +41,14 @@ func TrustFailure(err error) error {
 // session untrusted; otherwise the target decides, because only its rules are read.
 func TrustOf(ctx context.Context, g *Flags, dirs []string) (trust.State, error) {
 	store, names, noHome := OpenTrust(g)
-	for _, variable := range names.TrustVariables {
-		state, given, err := trust.FromEnv(os.Getenv(variable))
-		if err != nil {
-			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s is invalid: %s", variable, fault.Line(err)), "", err)
-		}
-		if given {
-			return state, nil
-		}
+	if noHome != nil {
+		store = nil
 	}
-	state := trust.Undecided
-	for i, dir := range dirs {
-		if noHome != nil {
-			break
-		}
-		recorded, _, err := store.Decide(ctx, dir)
-		if err != nil {
-			return trust.Undecided, err
-		}
-		if i == 0 || recorded == trust.Untrusted {
-			state = recorded
-		}
-	}
-	if state == trust.Undecided {
+	state, err := store.OfSession(ctx, os.Getenv, names.TrustVariables, dirs)
+	if err == nil && state == trust.Undecided {
 		state = g.once()
 	}
-	return state, nil
+	return state, err
 }
 
 // recordedTrust looks up the recorded trust of directories above the session's,

@@ -1,8 +1,6 @@
 package gitdir
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -189,11 +187,8 @@ func (s Setting) String() string {
 	return fmt.Sprintf("%s = %q", s.Name, s.Value)
 }
 
-// Digest identifies the setting in an approval: its repository, its name and its value.
-func (s Setting) Digest() string {
-	sum := sha256.Sum256([]byte(s.Repository + "\x00" + s.Name + "\x00" + s.Value))
-	return hex.EncodeToString(sum[:])
-}
+// Identity identifies the setting in an approval: its repository, its name and its value.
+func (s Setting) Identity() string { return s.Repository + "\x00" + s.Name + "\x00" + s.Value }
 
 // Foreign returns the settings that may make git run something in an absolute directory, of the
 // repositories that git may use there and of their submodules, in the order of the files. User and

@@ -129,11 +129,11 @@ func TestProgramsOfARepository(t *testing.T) {
 			require.Equal(t, value, foreign[0].Value)
 			require.Positive(t, foreign[0].Line)
 			require.Contains(t, gitdir.NewWatch(nil, top).UnsafeReason(top+"/.git/.."), foreign[0].Name)
-			require.Empty(t, gitdir.NewWatch([]string{foreign[0].Digest()}, top).UnsafeReason(top), "approved")
+			require.Empty(t, gitdir.NewWatch(func(s gitdir.Setting) bool { return s.Identity() == foreign[0].Identity() }, top).UnsafeReason(top), "approved")
 
 			other := foreign[0]
 			other.Value += " "
-			require.Contains(t, gitdir.NewWatch([]string{other.Digest()}, top).UnsafeReason(top), "not known to be harmless", "another value is approved")
+			require.Contains(t, gitdir.NewWatch(func(s gitdir.Setting) bool { return s.Identity() == other.Identity() }, top).UnsafeReason(top), "not known to be harmless", "another value is approved")
 			if run != "" {
 				runGit(t, top, strings.Fields(run)...)
 				require.FileExists(t, canary, "git runs it")

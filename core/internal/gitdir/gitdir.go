@@ -19,7 +19,7 @@ import (
 // one.
 type Watch struct {
 	since    time.Time
-	approved map[string]bool // digests of settings
+	approved func(Setting) bool
 
 	mu    sync.Mutex
 	known map[string]contents   // by common directory, links resolved
@@ -31,12 +31,9 @@ type Watch struct {
 const clockLag = 10 * time.Millisecond
 
 // NewWatch returns a Watch with the current state of the repositories that git finds from some
-// absolute directories. approved contains the digests of the settings that the user has approved.
-func NewWatch(approved []string, dirs ...string) *Watch {
-	w := &Watch{since: time.Now().Add(-clockLag), approved: make(map[string]bool), known: make(map[string]contents), read: make(map[string]*effective)}
-	for _, digest := range approved {
-		w.approved[digest] = true
-	}
+// absolute directories. approved reports whether the user has approved a setting; nil: none.
+func NewWatch(approved func(Setting) bool, dirs ...string) *Watch {
+	w := &Watch{since: time.Now().Add(-clockLag), approved: approved, known: make(map[string]contents), read: make(map[string]*effective)}
 	for _, dir := range dirs {
 		w.Add(dir)
 	}
@@ -75,7 +72,7 @@ func (w *Watch) UnsafeReason(dir string) string {
 		}
 		read := w.current(r)
 		for _, s := range read.foreign {
-			if s.Problem != "" || !w.approved[s.Digest()] {
+			if s.Problem != "" || w.approved == nil || !w.approved(s) {
 				return fmt.Sprintf("The repository %q configures %s, which is not known to be harmless.", r.top, s)
 			}
 		}

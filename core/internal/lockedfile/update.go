@@ -3,11 +3,12 @@ package lockedfile
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
 // ErrLoop is returned for symbolic links that form a loop, or for more than [MaxLinks]
@@ -108,7 +109,7 @@ func replaceIf(target string, limit int64, old, text []byte, missing bool) (err 
 	if info, err := os.Stat(target); err == nil {
 		mode = info.Mode().Perm()
 	}
-	temp := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+rand.Text()+".tmp")
+	temp := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+strconv.FormatUint(rand.Uint64(), 36)+".tmp")
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, FileMode)
 	if err != nil {
 		return err

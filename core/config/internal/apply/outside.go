@@ -12,10 +12,6 @@ import (
 // projects, in the user's settings directory.
 const trustedOutsideFile = "trusted_outside.json"
 
-// trustedGitFile is the name of the file of approved settings of repositories, in
-// the user's settings directory.
-const trustedGitFile = "trusted_git.json"
-
 // Keys used outside of the checks.
 const (
 	KeyInclude    = "context.includeDirectories"
@@ -62,7 +58,7 @@ func (g Input) Git() *trust.GitApprovals {
 	if g.Home == "" {
 		return nil
 	}
-	return trust.OpenGitApprovals(filepath.Join(g.Home, g.Layout.Dir, trustedGitFile))
+	return trust.OpenGitApprovals(filepath.Join(g.Home, g.Layout.Dir, trust.GitFileName))
 }
 
 // Powers returns the effects of the project's settings and .env files, with the

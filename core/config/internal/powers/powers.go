@@ -4,6 +4,8 @@ package powers
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,7 +62,7 @@ func powersOfGit(dir string) []settings.Power {
 	for _, s := range gitdir.Foreign(dir) {
 		if s.Problem == "" { // an unreadable file cannot be approved
 			text := strings.Join(strings.Fields(s.String()), " ")
-			all = append(all, settings.Power{Source: s.File, Line: s.Line, Text: "makes git run with " + text, Digest: s.Digest()})
+			all = append(all, settings.Power{Source: s.File, Line: s.Line, Text: "makes git run with " + text, Digest: Digest(s)})
 		}
 	}
 	return all
@@ -126,4 +128,10 @@ func remoteAddress(r *subagent.Remote) string {
 		return r.CardURL
 	}
 	return "the server that its card names"
+}
+
+// Digest returns what an approval of a setting of a repository records.
+func Digest(s gitdir.Setting) string {
+	sum := sha256.Sum256([]byte(s.Identity()))
+	return hex.EncodeToString(sum[:])
 }

@@ -2,7 +2,6 @@ package rules_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,7 +30,7 @@ func repository(t testing.TB, config string) (string, *rules.Rules) {
 	require.NoError(t, os.WriteFile(top+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o600))
 	require.NoError(t, os.WriteFile(top+"/.git/config", []byte(config), 0o600))
 	r, err := rules.Open(t.Context(), rules.Options{
-		Workspace: place(top), ProjectDir: filepath.Join(top, ".fettle"), AdminDir: filepath.Join(top, "none"), Logger: slog.New(slog.DiscardHandler),
+		Workspace: place(top), ProjectDir: filepath.Join(top, ".fettle"), AdminDir: filepath.Join(top, "none"),
 		Own: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"git", "make"}, Decision: policy.Allow, Tier: policy.TierUser, Priority: 1}},
 	})
 	require.NoError(t, err)

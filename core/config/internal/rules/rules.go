@@ -6,16 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
 
-	"github.com/fettle-dev/fettle/core/config/internal/contributions"
 	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/internal/checker"
 	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -47,44 +44,57 @@ type Options struct {
 	Paths      []string // files and directories that replace the user's; nil: none
 	Trusted    bool     // the project's rules may allow
 	Own        []policy.Rule
-	// ApprovedGit are the digests of settings of repositories that the user has
-	// approved.
-	ApprovedGit []string
+	// ApprovedGit reports whether the user has approved a setting of a repository;
+	// nil: none.
+	ApprovedGit func(gitdir.Setting) bool
 	NoSaving    bool            // approvals are not saved
 	Confined    bool            // commands are confined
 	Engine      policy.Options  // without rules and checkers
 	Environ     func() []string // the environment of commands; nil: [os.Environ]
-	Logger      *slog.Logger
+	// Warn logs; nil: nothing is logged. It is a function because a program that links
+	// log/slog is larger.
+	Warn func(message string, args ...any)
+}
+
+// Brought is the part of the policy that extensions contribute.
+type Brought struct {
+	Files    []rulefile.File
+	Problems []fault.Problem
+	Rules    []policy.Rule
+	Checkers []policy.Checker
 }
 
 // Rules is the current policy, which a Config shares with those derived from it,
 // including approvals of the session. It is safe for concurrent use.
 type Rules struct {
 	*policy.Engine
-	Checks *checker.Runner
-	SaveTo string // file of the user's saved approvals; "" without a home directory
+	Programs map[string]string // the safety checkers of the user, by name
+	SaveTo   string            // file of the user's saved approvals; "" without a home directory
 
 	workspace Workspace
 	noSaving  bool
 	environ   func() []string
-	log       *slog.Logger
+	warn      func(message string, args ...any)
 	files     []rulefile.File
 	problems  []fault.Problem
 	roots     atomic.Pointer[[]string] // workspace directories, also with links resolved
 	repos     *gitdir.Watch
 	tree      tree
-	brought   atomic.Pointer[contributions.Rules]
+	brought   atomic.Pointer[Brought]
 }
 
 // Open reads the policy files, whose mistakes are problems and not errors, and
 // creates the engine. The error has code cancelled, or invalid_config for a
 // mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
-	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, log: o.Logger, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...)}
-	r.brought.Store(&contributions.Rules{})
+	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, warn: o.Warn, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...)}
+	if r.warn == nil {
+		r.warn = func(string, ...any) {}
+	}
+	r.brought.Store(&Brought{})
 	r.setRoots()
 	if o.UserDir == "" {
-		o.Logger.Warn("no home directory, so there is no user policy")
+		r.warn("no home directory, so there is no user policy")
 	} else {
 		r.SaveTo = filepath.Join(o.UserDir, DirName, saved)
 	}
@@ -126,24 +136,19 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 	if r.Engine, err = policy.NewEngine(e); err != nil {
 		return nil, err
 	}
-	programs := checkerPrograms(o.UserDir)
-	r.problems = append(r.problems, missingPrograms(e.Checkers, programs, filepath.Join(o.UserDir, checkerDir))...)
-	r.Checks = checker.New(checker.Options{
-		Dir: o.Workspace.Target(), Roots: r.Roots(), Programs: programs, RealPath: RealPath, Logger: o.Logger,
-	})
+	r.Programs = checkerPrograms(o.UserDir)
+	r.problems = append(r.problems, missingPrograms(e.Checkers, r.Programs, filepath.Join(o.UserDir, checkerDir))...)
 	if o.Confined {
 		r.problems = append(r.problems, uncovered(e.Rules)...)
 	}
 	for _, p := range r.problems {
-		o.Logger.Warn("policy file", slog.String("problem", p.String()))
+		r.warn("policy file", "problem", p.String())
 	}
 	return r, nil
 }
 
-// Apply replaces the rules of extensions with those of the active ones; see
-// [contributions.Set.Rules]. It must not be called concurrently.
-func (r *Rules) Apply(ctx context.Context, brought *contributions.Set, servers []string) error {
-	next := brought.Rules(ctx)
+// Apply replaces the rules of extensions. It must not be called concurrently.
+func (r *Rules) Apply(ctx context.Context, next Brought, servers []string) error {
 	if err := ctx.Err(); err != nil {
 		return fault.WasCancelled("config.Initialize", err)
 	}
@@ -158,7 +163,7 @@ func (r *Rules) Apply(ctx context.Context, brought *contributions.Set, servers [
 	r.brought.Store(&next)
 	for _, p := range next.Problems {
 		if !slices.Contains(before.Problems, p) {
-			r.log.Warn("policy file", slog.String("problem", p.String()))
+			r.warn("policy file", "problem", p.String())
 		}
 	}
 	return nil
@@ -277,7 +282,7 @@ func (r *Rules) maySave() error {
 func (r *Rules) save(ctx context.Context, rules []policy.Rule, tests []rulefile.Test) error {
 	backup, err := rulefile.Append(ctx, r.SaveTo, rules, tests...)
 	if err == nil && backup != "" {
-		r.log.Warn("the file of saved approvals could not be read and is written again", slog.String("copy", backup))
+		r.warn("the file of saved approvals could not be read and is written again", "copy", backup)
 	}
 	return err
 }

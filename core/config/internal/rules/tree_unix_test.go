@@ -3,7 +3,6 @@
 package rules_test
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,7 +18,7 @@ import (
 func withholding(t *testing.T, top string) *rules.Rules {
 	t.Helper()
 	r, err := rules.Open(t.Context(), rules.Options{
-		Workspace: place(top), ProjectDir: filepath.Join(top, ".fettle"), AdminDir: filepath.Join(top, "none"), Logger: slog.New(slog.DiscardHandler),
+		Workspace: place(top), ProjectDir: filepath.Join(top, ".fettle"), AdminDir: filepath.Join(top, "none"),
 		Own: []policy.Rule{{Tools: []string{"read_file"}, ArgsPattern: `secret`, Decision: policy.Deny, Tier: policy.TierUser, Priority: 1}},
 	})
 	require.NoError(t, err)
