@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/confirmation"
 )
@@ -27,7 +28,7 @@ func TestFiles(t *testing.T) {
 	q.Details.Bases = make([]confirmation.FileVersion, 3)
 	diff := "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,2 @@\n one\n--- delete x.txt\n \n\\ No newline at end of file\n@@ -9 +8 @@ func x\n-update y.txt\n+update z.txt\n"
 	q.Details.InfoDetails = &confirmation.InfoDetails{Prompt: "```diff\nupdate a.txt\n" + diff + "\ndelete b.txt (not text)\n\nmove c\x1b.txt to d.txt\n\n```"}
-	require.Equal(t, []FileChange{{"update a.txt", diff}, {Change: "delete b.txt (not text)"}, {Change: "move c<U+001B>.txt to d.txt"}}, Files(q))
+	require.Equal(t, []display.FileChange{{"update a.txt", diff}, {Change: "delete b.txt (not text)"}, {Change: "move c<U+001B>.txt to d.txt"}}, Files(q))
 
 	q.Details.Bases = q.Details.Bases[:2]
 	require.Nil(t, Files(q))

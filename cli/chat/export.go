@@ -88,7 +88,7 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 // markdownOf returns a conversation as Markdown.
 func (c *chat) markdownOf(history []model.Content) string {
 	var b strings.Builder
-	for _, item := range c.itemsOf(history) {
+	for _, item := range c.itemsOf(history, nil) {
 		switch item.Role {
 		case "user":
 			fmt.Fprintf(&b, "## You\n\n%s\n\n", item.Text)

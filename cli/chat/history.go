@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -14,9 +15,45 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
+// shownItems returns the items of the conversation with the results of calls, as far as
+// they are recorded.
+func (c *chat) shownItems(ctx context.Context) []interactive.Item {
+	return c.itemsOf(c.conversation().History(), c.displays(ctx))
+}
+
+// displays returns the recorded results of calls as they were displayed, by call ID. The
+// contents of changed files are omitted: their diffs are displayed.
+func (c *chat) displays(ctx context.Context) map[string]json.RawMessage {
+	store, err := c.recordings()
+	if err != nil {
+		return nil
+	}
+	session, err := store.Load(ctx, c.config.SessionID())
+	if err != nil { // the session is not recorded
+		return nil
+	}
+	displays := map[string]json.RawMessage{}
+	for _, turn := range session.Turns {
+		for _, call := range turn.Calls {
+			var d tools.Display
+			if json.Unmarshal(call.Display, &d) != nil {
+				continue
+			}
+			if d.Diff != nil {
+				d.Diff.OriginalContent, d.Diff.NewContent = nil, ""
+				if short, err := json.Marshal(d); err == nil {
+					call.Display = short
+				}
+			}
+			displays[call.ID] = call.Display
+		}
+	}
+	return displays
+}
+
 // itemsOf converts a conversation to the items that the user has seen: the text of a
-// prompt, which comes first, and the description of a call.
-func (c *chat) itemsOf(history []model.Content) []interactive.Item {
+// prompt, which comes first, and the description of a call with its display.
+func (c *chat) itemsOf(history []model.Content, displays map[string]json.RawMessage) []interactive.Item {
 	became := map[string]bus.CallStatus{}
 	for _, turn := range history {
 		for _, r := range turn.Responses() {
@@ -40,6 +77,7 @@ func (c *chat) itemsOf(history []model.Content) []interactive.Item {
 				}
 				items = append(items, interactive.Item{
 					Role: "tool", Name: part.Call.Name, Text: c.describe(part.Call), Status: string(status), OK: status == bus.StatusSuccess,
+					Display: displays[part.Call.ID],
 				})
 			case part.Text == agent.InterruptedText && len(turn.Parts) == 1:
 				items = append(items, interactive.Item{Role: "notice", Text: "This answer was interrupted."})

@@ -32,11 +32,11 @@ func TestItemsOfContext(t *testing.T) {
 		)
 		require.Equal(t, []interactive.Item{
 			{Role: "user", Text: "What is in @f.txt?"}, {Role: "assistant", Text: "First."}, {Role: "assistant", Text: "On it."}, {Role: "user", Text: "typed"},
-		}, c.itemsOf(history))
+		}, c.itemsOf(history, nil))
 		require.Equal(t, []interactive.Item{{Role: "notice", Text: compacted.notice}, {Role: "assistant", Text: "More."}}, c.itemsOf([]model.Content{
 			model.UserText("<conversation_summary>\nIt was long."), {Role: model.RoleModel, Parts: []model.Part{model.TextPart(compacted.follows)}},
 			{Role: model.RoleModel, Parts: []model.Part{model.TextPart("More.")}},
-		}))
+		}, nil))
 	})
 }
 
@@ -87,7 +87,7 @@ func TestItemsOfHistory(t *testing.T) {
 				response("3", `{"error":{"type":"cancelled","message":"m"}}`), response("4", `{"error":{"type":"denied_by_user","message":"m"}}`),
 			}},
 			{Role: model.RoleModel, Parts: []model.Part{model.TextPart(agent.InterruptedText)}},
-		})
+		}, nil)
 		require.Equal(t, interactive.Item{Role: "user", Text: "Read @f.txt now."}, items[0])
 		require.Equal(t, "read_file", items[1].Name)
 		require.Contains(t, items[1].Text, "f.txt")

@@ -102,7 +102,7 @@ func (c *chat) resume(ctx context.Context, ref string) error {
 	c.mu.Unlock()
 	c.Numbers.Restart()
 	if c.now != nil {
-		c.now.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(client.History())})
+		c.now.send(interactive.Event{Kind: interactive.EventHistory, History: c.shownItems(ctx)})
 	}
 	c.sayAll(append(ended, (chatHooks{c}).SessionStart(ctx, "resume")))
 	return nil

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,9 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // picked submits a line and returns the list that it opens.
@@ -82,6 +85,42 @@ func TestChatResumes(t *testing.T) {
 		require.Contains(t, textsOf(submit(ctx, c, "/resume "+first), interactive.EventMessage), "is the current one")
 		require.Contains(t, textsOf(submit(ctx, c, "/resume zzz"), interactive.EventMessage), "zzz")
 		require.Equal(t, first, c.config.SessionID())
+	})
+}
+
+// A resumed session has the results of its calls as they were displayed: here the diffs
+// of a set (UI-04, TX-04).
+func TestChatResumesResults(t *testing.T) {
+	const turns = `{"turns": [
+		{"calls": [{"tool": "apply_patch", "args": {"input": "*** Begin Patch\n*** Add File: a.txt\n+one\n*** Add File: b.txt\n+two\n*** End Patch\n"}}]}, {"text": "Both are there."},
+		{"calls": [{"tool": "write_file", "args": {"file_path": "c.txt", "content": "three\n"}}]}, {"text": "And one more."}, {"text": "Later."}]}`
+	chatting(t, turns, func(ctx context.Context, c *chat, _ string) {
+		require.NoError(t, c.config.SetApprovalMode("autoEdit"))
+		submit(ctx, c, "Create two files.")
+		submit(ctx, c, "Create a third.")
+		id := c.config.SessionID()
+		submit(ctx, c, "/clear")
+		items := historyIn(submit(ctx, c, "/resume "+id))
+		var displays []tools.Display
+		for _, item := range items {
+			if item.Role == "tool" {
+				var d tools.Display
+				require.NoError(t, json.Unmarshal(item.Display, &d))
+				displays = append(displays, d)
+			}
+		}
+		require.Len(t, displays, 2)
+		set := display.ResultChanges(displays[0].Text)
+		require.Len(t, set, 2, displays[0].Text)
+		require.Equal(t, "create a.txt", set[0].Change)
+		require.Contains(t, set[1].Diff, "+two")
+		require.Contains(t, displays[1].Diff.FileDiff, "+three")
+		require.Empty(t, displays[1].Diff.NewContent)
+		items = historyIn(submit(ctx, c, "/rewind 2 conversation"))
+		require.NotEmpty(t, items[1].Display)
+	}, func(home string) {
+		require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "settings.json"), []byte(`{"tools": {"editDialect": ["safe_patch", "apply_patch"]}}`), 0o600))
 	})
 }
 

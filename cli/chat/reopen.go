@@ -167,9 +167,9 @@ func (c *chat) bringOver(ctx context.Context) error {
 
 // reopened shows the conversation of a session that was opened again, and says what
 // changed.
-func (w *work) reopened() {
+func (w *work) reopened(ctx context.Context) {
 	if w.lists { // lines are still displayed
-		w.send(interactive.Event{Kind: interactive.EventHistory, History: w.itemsOf(w.conversation().History())})
+		w.send(interactive.Event{Kind: interactive.EventHistory, History: w.shownItems(ctx)})
 	}
 	w.message(interactive.LevelInfo, "%s The session was opened again, so that this has taken effect. Background commands and approvals for the session have ended.", w.carried.note)
 }

@@ -143,7 +143,7 @@ func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 	if _, err := w.renew(ctx, history, r.Highest); err != nil {
 		return err
 	}
-	w.send(interactive.Event{Kind: interactive.EventHistory, History: w.itemsOf(w.conversation().History())})
+	w.send(interactive.Event{Kind: interactive.EventHistory, History: w.shownItems(ctx)})
 	if r.Note != "" {
 		w.message(interactive.LevelInfo, "%s", r.Note)
 	}

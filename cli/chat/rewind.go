@@ -251,7 +251,7 @@ func (w *work) rewind(ctx context.Context, p rewindPoint, part string) error {
 		return nil
 	}
 	client := w.conversation()
-	history := slices.Clone(client.History()[:p.turn])
+	history, displays := slices.Clone(client.History()[:p.turn]), w.displays(ctx)
 	if err := client.ResetChat(ctx); err != nil { // the model knows no file afterwards
 		return err
 	}
@@ -261,7 +261,7 @@ func (w *work) rewind(ctx context.Context, p rewindPoint, part string) error {
 	w.mu.Lock()
 	w.chat.pending, w.chat.answer, w.chat.tokens = nil, "", 0
 	w.mu.Unlock()
-	w.send(interactive.Event{Kind: interactive.EventHistory, History: w.itemsOf(client.History())})
+	w.send(interactive.Event{Kind: interactive.EventHistory, History: w.itemsOf(client.History(), displays)})
 	w.message(interactive.LevelInfo, "%s", done)
 	w.send(interactive.Event{Kind: interactive.EventInput, Text: p.text})
 	return nil

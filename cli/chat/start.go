@@ -182,10 +182,10 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 			if len(c.conversation().History()) > 0 {
 				source = "resume"
 			}
-			w.reopened()
+			w.reopened(ctx)
 		case c.kept.Resumed:
 			source = "resume"
-			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(c.conversation().History())})
+			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.shownItems(ctx)})
 		}
 		w.Progress("Starting")
 		c.ReportProblems(c.session)

@@ -42,6 +42,10 @@ func RenderDisplay(b *strings.Builder, d tools.Display, colour bool) {
 			fmt.Fprintf(b, "  %-11s  %s\n", todo.Status, Line(todo.Description))
 		}
 	default:
+		if files := ResultChanges(d.Text); files != nil {
+			renderSet(b, files, colour)
+			return
+		}
 		b.WriteString(Printable(d.Text) + "\n")
 	}
 }

@@ -5,6 +5,7 @@ package interactive
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"time"
 
@@ -95,6 +96,8 @@ type Item struct {
 	Name string // tool: its name
 	Text string // tool: the description of the call
 	OK   bool   // tool: the call succeeded
+	// Display is the result of a call as JSON of tools.Display, as far as it is recorded.
+	Display json.RawMessage
 	// Status is the outcome of a call: success, error, denied or cancelled. A call
 	// that was never answered is cancelled.
 	Status string

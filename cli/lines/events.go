@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -131,11 +132,19 @@ func (l *lines) history(items []interactive.Item) {
 
 // historyCall formats a call of an earlier conversation as one line.
 func historyCall(item interactive.Item) string {
-	became := statusWord(scheduler.Status(item.Status))
+	status := scheduler.Status(item.Status)
+	became := statusWord(status)
 	if item.Text != "" {
 		became = item.Text + ": " + became
 	}
-	return display.Line("[" + item.Name + "] " + became)
+	text := display.Line("[" + item.Name + "] " + became)
+	var shown tools.Display
+	if status == scheduler.StatusSuccess && json.Unmarshal(item.Display, &shown) == nil {
+		if summary, files := changesOf(shown); summary != "" {
+			text += ": " + summary + files
+		}
+	}
+	return text
 }
 
 // statusWord returns the word for a call status.
@@ -240,7 +249,12 @@ func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
 		l.paragraph(fmt.Sprintf("[%s] plan: not run", display.Line(c.Name)))
 		return
 	}
-	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), outcomeOf(*r)))
+	outcome := outcomeOf(*r)
+	if r.Status == scheduler.StatusSuccess {
+		_, files := changesOf(r.Result.ReturnDisplay)
+		outcome += files
+	}
+	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), outcome))
 	if todo := r.Result.ReturnDisplay.Todo; todo != nil && r.Status == scheduler.StatusSuccess {
 		var b strings.Builder
 		display.RenderDisplay(&b, tools.Display{Todo: todo}, false)
@@ -251,15 +265,14 @@ func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
 // outcomeOf describes the result of a call in one line.
 func outcomeOf(r scheduler.Response) string {
 	word := statusWord(r.Status)
-	more := ""
+	more, _ := changesOf(r.Result.ReturnDisplay)
 	switch d := r.Result.ReturnDisplay; {
 	case r.Status != scheduler.StatusSuccess:
+		more = ""
 		if r.Result.Error != nil {
 			more = r.Result.Error.Message
 		}
-	case d.Diff != nil:
-		_, added, removed := display.TerminalNumberedDiff(d.Diff.FileDiff, false)
-		more = fmt.Sprintf("%s %s", d.Diff.FilePath, display.RenderStat(added, removed, false))
+	case more != "":
 	case !strings.Contains(strings.TrimSpace(d.Text), "\n"):
 		more = d.Text
 	}
@@ -267,4 +280,24 @@ func outcomeOf(r scheduler.Response) string {
 		word += ": " + escape.Clip(more, 2*display.ListingWidth)
 	}
 	return word
+}
+
+// changesOf summarizes the changes of files in a result: the file, or for a set the
+// number of files, with line counts; files has a line for each file of a set.
+func changesOf(d tools.Display) (summary, files string) {
+	if d.Diff != nil {
+		_, added, removed := display.TerminalNumberedDiff(d.Diff.FileDiff, false)
+		return display.Line(d.Diff.FilePath) + " " + display.RenderStat(added, removed, false), ""
+	}
+	set := display.ResultChanges(d.Text)
+	allAdded, allRemoved := 0, 0
+	for _, f := range set {
+		_, added, removed := display.TerminalNumberedDiff(f.Diff, false)
+		allAdded, allRemoved = allAdded+added, allRemoved+removed
+		files += "\n  " + f.Change + " " + display.RenderStat(added, removed, false)
+	}
+	if len(set) < 2 {
+		return strings.TrimSpace(files), ""
+	}
+	return fmt.Sprintf("%d files %s", len(set), display.RenderStat(allAdded, allRemoved, false)), files
 }

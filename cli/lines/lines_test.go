@@ -260,6 +260,24 @@ func TestLinesCalls(t *testing.T) {
 		begin+printed+"[run_shell_command] done: /w/f +2 \u22121\n")
 }
 
+// TX-04: the result of a set is printed with the files and the numbers of their lines,
+// also for an earlier conversation.
+func TestLinesSet(t *testing.T) {
+	set := tools.TextDisplay("update a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-a\n+b\n+c\n\ndelete b\x1b.txt\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n")
+	const printed = "2 files +2 \u22122\n  update a.txt +2 \u22121\n  delete b<U+001B>.txt +0 \u22121\n"
+	data, err := json.Marshal(set)
+	require.NoError(t, err)
+	s := &spoken{submit: func(_ context.Context, _ string, send func(interactive.Event)) {
+		call := &model.FunctionCall{ID: "1", Name: "apply_patch", Args: json.RawMessage("{}")}
+		send(agentEvent(agent.Event{Type: agent.EventToolCall, Call: call}))
+		send(agentEvent(agent.Event{Type: agent.EventToolResponse, Call: call, Response: &scheduler.Response{Status: scheduler.StatusSuccess, Result: tools.Result{ReturnDisplay: set}}}))
+		send(interactive.Event{Kind: interactive.EventHistory, History: []interactive.Item{{Role: "tool", Name: "apply_patch", Text: "Patch 2 files", OK: true, Status: "success", Display: data}}})
+		send(interactive.Event{Kind: interactive.EventQuit})
+	}}
+	shown := leadLines(t, s, "go").ends(t)
+	require.Contains(t, shown, "[apply_patch] done: "+printed+"[apply_patch] Patch 2 files: done: "+printed)
+}
+
 // The calls of a subagent are printed once each with its name, and a call that plan
 // mode only previewed as not run.
 func TestLinesSubagentCalls(t *testing.T) {

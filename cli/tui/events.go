@@ -92,11 +92,9 @@ func (m *screen) restore(items []interactive.Item) {
 		case "user":
 			m.transcript.Add(&blocks.Prompt{Text: item.Text})
 		case "tool":
-			status := bus.StatusError
-			if item.OK {
-				status = bus.StatusSuccess
-			}
-			m.transcript.Add(&blocks.Call{State: bus.ToolCallState{Name: item.Name, Description: item.Text, Status: status}})
+			m.transcript.Add(&blocks.Call{State: bus.ToolCallState{
+				Name: item.Name, Description: item.Text, Status: bus.CallStatus(item.Status), Display: item.Display,
+			}})
 		case "notice":
 			m.note(interactive.LevelInfo, item.Text)
 		default:

@@ -344,7 +344,7 @@ func TestSessionEvents(t *testing.T) {
 	require.Equal(t, 3, strings.Count(r.text(), "> go"))
 
 	r.plays(interactive.Event{Kind: interactive.EventHistory, History: []interactive.Item{
-		{Role: "user", Text: "earlier"}, {Role: "tool", Name: "read_file", Text: "main.go", OK: true}, {Role: "assistant", Text: "an *answer*"},
+		{Role: "user", Text: "earlier"}, {Role: "tool", Name: "read_file", Text: "main.go", OK: true, Status: "success"}, {Role: "assistant", Text: "an *answer*"},
 	}})
 	require.NotContains(t, r.text(), "Welcome")
 	require.Contains(t, r.text(), "> earlier\n\n✓ read_file main.go\n\n● an answer\n")

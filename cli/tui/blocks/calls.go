@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fettle-dev/fettle/cli/diffview"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -22,9 +21,6 @@ const (
 	shownSteps  = 4 // last steps of a subagent
 )
 
-// fullDiff is the number of lines of a diff in the colours of code.
-const fullDiff = 1000
-
 // maxSteps is the number of subagent steps kept.
 const maxSteps = 200
 
@@ -34,12 +30,12 @@ type Call struct {
 	Output   *tail // nil: none
 	skipped  bool  // output was dropped because it came too fast
 	Notices  []string
-	stopped  bool           // its turn ended without a result of the call
-	steps    []*step        // of the subagent that this call runs
-	children []*Call        // calls of the subagent
-	frame    string         // the spinner frame; "" while nothing spins
-	elapsed  string         // while it runs
-	diff     *diffview.Diff // of the result; nil: not yet parsed
+	stopped  bool         // its turn ended without a result of the call
+	steps    []*step      // of the subagent that this call runs
+	children []*Call      // calls of the subagent
+	frame    string       // the spinner frame; "" while nothing spins
+	elapsed  string       // while it runs
+	files    []fileChange // changed files of the result; nil: none, or not yet parsed
 	version  int
 }
 
@@ -64,7 +60,7 @@ func (b *Call) Update(state bus.ToolCallState) {
 	if len(state.Display) == 0 {
 		state.Display = b.State.Display
 	}
-	b.State, b.diff = state, nil
+	b.State, b.files = state, nil
 }
 
 // Stop marks a call whose turn has ended.
@@ -257,8 +253,6 @@ func (b *Call) renderResult(v Style) []string {
 		return nil
 	}
 	switch {
-	case shown.Diff != nil:
-		return b.renderDiff(v, shown.Diff.FileDiff, shown.Diff.FilePath)
 	case shown.ANSI != nil:
 		t := newTail(MaxTailLines)
 		t.add(shown.ANSI.ANSI)
@@ -269,26 +263,13 @@ func (b *Call) renderResult(v Style) []string {
 		}
 		return lines
 	}
+	if b.parseChanges(shown, v) {
+		return b.renderChanges(v)
+	}
 	if b.repeatsTitle(shown.Text) && !v.Detail {
 		return nil
 	}
 	return shortened(v, Folded(shown.Text, v.Columns), shownResult, false)
-}
-
-// renderDiff shows a change. Of a long one only the first lines have the colours of
-// code, because all its lines are drawn at once.
-func (b *Call) renderDiff(v Style, text, path string) []string {
-	if b.diff == nil {
-		b.diff = diffview.New(text, path, v.Colours)
-	}
-	added, removed := b.diff.Stat()
-	lines := []string{Stat(added, removed, v)}
-	l := v.Diff(b.diff)
-	if over := l.Len() - shownResult; !v.Detail && over > 1 {
-		return append(append(lines, l.Lines(0, shownResult)...), moreLines(v, over))
-	}
-	n := min(l.Len(), fullDiff)
-	return append(append(lines, l.Lines(0, n)...), l.Plain(n, l.Len())...)
 }
 
 // repeatsTitle reports whether a result only repeats the title: a line that ends with

@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 func shown(b *Call) string {
@@ -53,4 +56,34 @@ func TestStepsAreToldOnce(t *testing.T) {
 	for _, want := range []string{`tool a "b".txt`, "tool cut of"} {
 		require.Equal(t, 1, strings.Count(shown(b), want), shown(b))
 	}
+}
+
+// TX-04: the result of a set has a title and the diff of each file; with hidden details
+// the first lines of the diffs, and a number of files.
+func TestResultOfASet(t *testing.T) {
+	file := func(kind, name string, lines int) string {
+		return fmt.Sprintf("%s %s\n--- a/%s\n+++ b/%s\n@@ -0,0 +1,%d @@\n%s\n", kind, name, name, name, lines, strings.Repeat("+line\n", lines))
+	}
+	set := func(text string) *Call {
+		data, err := json.Marshal(tools.TextDisplay(text))
+		require.NoError(t, err)
+		return &Call{State: bus.ToolCallState{Name: "apply_patch", Status: bus.StatusSuccess, Display: data}}
+	}
+	few := shown(set(file("update", "a.txt", 2) + file("create", "b.txt", 1) + "delete c.bin (not text)\n"))
+	require.Contains(t, few, "update a.txt +2 −0\n")
+	require.Contains(t, few, "create b.txt +1 −0\n")
+	require.Contains(t, few, "delete c.bin (not text) +0 −0")
+	require.Equal(t, 3, strings.Count(few, "line"))
+	require.NotContains(t, few, "@@")
+	require.NotContains(t, few, "more")
+
+	many := set(strings.Repeat(file("update", "a.txt", 5), 12))
+	short := shown(many)
+	require.Equal(t, shownResult, strings.Count(short, "line\n"))
+	require.Equal(t, shownFiles, strings.Count(short, "update a.txt"))
+	require.Contains(t, short, "… 4 more files")
+	require.Contains(t, short, "… 52 more lines")
+	whole := strings.Join(many.Render(Style{Columns: 80, Detail: true, Theme: &theme.Theme{}}), "\n")
+	require.Equal(t, 60, strings.Count(whole, "line"))
+	require.Equal(t, 12, strings.Count(whole, "update a.txt"))
 }

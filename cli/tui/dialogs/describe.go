@@ -61,7 +61,7 @@ func (d *description) describe(q bus.ToolConfirmationRequest, v blocks.Style) {
 const maxProse = 100
 
 // describeSet shows the changes of several files, one section each.
-func (d *description) describeSet(files []approval.FileChange, v blocks.Style) {
+func (d *description) describeSet(files []display.FileChange, v blocks.Style) {
 	diffs := make([]*diffview.Diff, len(files))
 	added, removed := 0, 0
 	for i, file := range files {
