@@ -28,7 +28,7 @@ func TestFiles(t *testing.T) {
 	q.Details.Bases = make([]confirmation.FileVersion, 3)
 	diff := "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,2 @@\n one\n--- delete x.txt\n \n\\ No newline at end of file\n@@ -9 +8 @@ func x\n-update y.txt\n+update z.txt\n"
 	q.Details.InfoDetails = &confirmation.InfoDetails{Prompt: "```diff\nupdate a.txt\n" + diff + "\ndelete b.txt (not text)\n\nmove c\x1b.txt to d.txt\n\n```"}
-	require.Equal(t, []display.FileChange{{"update a.txt", diff}, {Change: "delete b.txt (not text)"}, {Change: "move c<U+001B>.txt to d.txt"}}, Files(q))
+	require.Equal(t, []display.FileChange{{Change: "update a.txt", Diff: diff}, {Change: "delete b.txt (not text)"}, {Change: "move c<U+001B>.txt to d.txt"}}, Files(q))
 
 	q.Details.Bases = q.Details.Bases[:2]
 	require.Nil(t, Files(q))
