@@ -26,7 +26,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"scheduler", "scheduler: the path of a call", "core/scheduler"},
 	{"tools", "tools: the contract of a tool", "core/tools core/tools/host core/tools/toollist"},
 	{"builtin", "tools/…: the built-in tools", "core/tools/* core/internal/discovered"},
-	{"custom", "hooks, skills, extensions, commands", "core/hooks core/internal/hookrun core/skills core/extensions core/commands core/commands/* core/services/extensionstore"},
+	{"custom", "hooks, skills, extensions, commands", "core/hooks core/hooks/* core/internal/hookrun core/skills core/extensions core/commands core/commands/* core/services/extensionstore"},
 	{"mcp", "mcp: servers, clients, sign-in", "core/mcp core/mcp/*"},
 	{"mention", "mention", "core/mention"},
 	{"model", "model: providers, scripts, replay", "core/model core/model/* core/model/internal/*"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/host"
@@ -49,7 +50,7 @@ func bookshelf() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	s := server.New(server.Options{Name: "shelf", Version: "1.2.3", Open: func(context.Context, server.Client) (*mcp.Service, error) {
+	s := server.New(server.Options{Name: "shelf", Version: "1.2.3", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 		return shelfService(offered), nil
 	}})
 	if err := s.Stdio(context.Background(), os.Stdin, os.Stdout); err != nil {
@@ -58,8 +59,8 @@ func bookshelf() {
 	}
 }
 
-func shelfService(offered []tools.DeclarativeTool) *mcp.Service {
-	return &mcp.Service{
+func shelfService(offered []tools.DeclarativeTool) *mcpservice.Service {
+	return &mcpservice.Service{
 		Tools:        func() []tools.DeclarativeTool { return offered },
 		Instructions: "Books are found by their title.",
 		Call: func(ctx context.Context, name string, args json.RawMessage) tools.Result {

@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/process"
@@ -90,7 +91,7 @@ type HookListing struct {
 	Note  string // why it does not run; "": it runs, or State is the reason
 	// Approved is the content that an approval of a project's hook covers. nil:
 	// the hook is not a project's, or cannot be approved.
-	Approved *hooks.Fingerprint
+	Approved *hookresult.Fingerprint
 }
 
 // List returns the hooks in the order in which they run. They must not be
@@ -139,12 +140,12 @@ func (x HookService) Approve(ctx context.Context) ([]string, error) {
 // Try runs the hooks of an event as a session would, with the input in, and
 // returns their combined effect. The effect is not applied, and no approval is
 // recorded. Empty session fields of in are set to those of this session.
-func (x HookService) Try(ctx context.Context, in hooks.Input) (hooks.Effect, error) {
+func (x HookService) Try(ctx context.Context, in hooks.Input) (hookresult.Effect, error) {
 	c := x.c
 
 	s, err := c.own("Hooks.Try")
 	if err != nil {
-		return hooks.Effect{}, err
+		return hookresult.Effect{}, err
 	}
 	return s.hooks.Try(ctx, in), nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 // AR-03: Close ends running hooks, and none begins after it.
@@ -27,7 +28,7 @@ func TestCloseEndsHooks(t *testing.T) {
 	s, err := c.own("test")
 	require.NoError(t, err)
 	require.Len(t, c.shared.processes.opened, 1, "the conversation's own")
-	ended := make(chan hooks.Effect)
+	ended := make(chan hookresult.Effect)
 	fire := func() { ended <- s.hooks.Try(t.Context(), hooks.Input{Event: hooks.SessionEnd, Reason: "exit"}) }
 	go fire()
 	_, err = os.ReadFile(filepath.Join(target, "ready")) // the hook runs

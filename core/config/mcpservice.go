@@ -7,7 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/internal/contextfiles"
 	"github.com/fettle-dev/fettle/core/config/internal/serving"
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 )
 
@@ -43,7 +43,7 @@ type MCPServiceOptions struct {
 // the client that calls, by host.FromContext. Several services of one Config share
 // its file state and its approvals: give a client that requires its own state a
 // Config of its own. The error has code not_initialized.
-func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {
+func (x MCPServices) Serve(o MCPServiceOptions) (*mcpservice.Service, error) {
 	c := x.c
 
 	owned := o.Owned

@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -70,7 +71,7 @@ func leaves(action host.ElicitAction) func(host.Elicitation) host.Elicited {
 
 // mcpServed is a Config over a temporary directory with a service of it.
 type mcpServed struct {
-	*mcp.Service
+	*mcpservice.Service
 	t      *testing.T
 	dir    string
 	config *config.Config
@@ -89,7 +90,7 @@ func serve(t *testing.T, o config.MCPServiceOptions, change ...func(*config.Para
 	return &mcpServed{serviceOf(t, c, o), t, dir, c}
 }
 
-func serviceOf(t *testing.T, c *config.Config, o config.MCPServiceOptions) *mcp.Service {
+func serviceOf(t *testing.T, c *config.Config, o config.MCPServiceOptions) *mcpservice.Service {
 	t.Helper()
 	svc, err := c.MCP().Serve(o)
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func (s *mcpServed) read(name string) string {
 }
 
 // callAs makes a call for a client.
-func callAs(t *testing.T, svc *mcp.Service, c *client, tool string, args map[string]any) tools.Result {
+func callAs(t *testing.T, svc *mcpservice.Service, c *client, tool string, args map[string]any) tools.Result {
 	t.Helper()
 	raw, err := json.Marshal(args)
 	require.NoError(t, err)
@@ -132,7 +133,7 @@ func state(t *testing.T, r tools.Result) (st struct {
 	return st
 }
 
-func servedNames(svc *mcp.Service) []string {
+func servedNames(svc *mcpservice.Service) []string {
 	var all []string
 	for _, tool := range svc.Tools() {
 		all = append(all, tool.Spec().Name)

@@ -2,8 +2,8 @@
 //
 // A [Hook] is a command, or a Go function, that runs at an [Event] of a session. It receives an
 // [Input] and returns an [Output]; the outputs of all hooks of an event are combined into one
-// [Effect]. A Config reads hooks from files and settings, takes Go functions from its Parameters,
-// and runs them. Commands of a project run only once they are approved; see [Fingerprint].
+// effect, see package hookresult. A Config reads hooks from files and settings, takes Go functions
+// from its Parameters, and runs them. Commands of a project run only once they are approved.
 package hooks
 
 import (
@@ -92,13 +92,4 @@ func (h *Hook) Place() string {
 // hook.
 func (h *Hook) Is(entry string) bool {
 	return entry != "" && (entry == h.Name || entry == h.Command)
-}
-
-// Fingerprint is the current state of a project's hook.
-type Fingerprint struct {
-	Sum   string   // SHA-256 of its definition and of Files, in hexadecimal
-	Files []string // covered files of the project: relative, with slashes, sorted
-	// Open: the command may run other files of the project too, whose names bash
-	// computes at run time or a program looks up itself.
-	Open bool
 }

@@ -1,9 +1,6 @@
 package hooks
 
-import (
-	"encoding/json"
-	"time"
-)
+import "encoding/json"
 
 // Decision is the decision of a hook on the next or the last step.
 type Decision string
@@ -45,44 +42,4 @@ type Specific struct {
 type ToolCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"` // an object
-}
-
-// Ran is the outcome of one hook.
-type Ran struct {
-	Hook     *Hook
-	Exit     int    // of a command; -1: ended by a signal, or not started
-	Signal   string // that ended it; "" if none
-	TimedOut bool
-	Duration time.Duration
-	Stdout   string // of a command, truncated
-	Stderr   string
-	Output   Output   // as far as it applies
-	Warnings []string // sentences
-}
-
-// Message is a message of a hook for the user.
-type Message struct {
-	Hook *Hook
-	Text string
-	// Quiet: it is not shown, at the request of the hook; its text for the system prompt
-	// is still used.
-	Quiet bool
-}
-
-// Effect is the combined output of the hooks of an event. Its zero value has no effect.
-type Effect struct {
-	Ran []Ran // in the order of the hooks
-
-	Stop       bool // a hook stops the current operation
-	StopReason string
-	Decision   Decision // the strictest: Block, Ask, Allow, or "" without a decision
-	Reason     string   // of the hooks with that decision, a line each; never empty with Block and Ask
-	By         string   // their names
-
-	Messages []Message
-
-	// Specific is the combined event-specific output: additional context, a line each;
-	// objects with the parts of all hooks; nil ToolInput leaves the arguments unchanged.
-	Specific
-	Rewriters string // the names of the hooks that set ToolInput
 }

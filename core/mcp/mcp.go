@@ -1,11 +1,11 @@
 // Package mcp is the protocol-independent part of fettle's support for the Model
 // Context Protocol (MCP). On the client side, a [Manager] keeps the servers of a
 // session connected through a [Dialer] and turns their features into tools,
-// resources and prompts. On the server side, a [Service] is the interface through
-// which a session serves clients.
+// resources and prompts. On the server side, package mcpservice defines
+// the functions through which a session serves a client.
 //
 // Package mcp/client implements the Dialer with the official SDK, mcp/server
-// serves a Service, and mcp/oauth signs in to servers.
+// serves clients, and mcp/oauth signs in to servers.
 package mcp
 
 import (

@@ -111,3 +111,9 @@ type CallResult struct {
 	Structured json.RawMessage // nil: none
 	IsError    bool
 }
+
+// Change describes a change of the features of a server, or of the service for a client.
+type Change struct {
+	Tools, Resources, Prompts bool
+	Resource                  string // the URI of a resource whose content has changed; "": none
+}

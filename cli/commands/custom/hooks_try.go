@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 func hooksTestCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -143,7 +144,7 @@ func compactJSON(v any) string {
 }
 
 // trialOf returns the results of hooks and their effect.
-func trialOf(e hooks.Event, effect hooks.Effect) hookTrial {
+func trialOf(e hooks.Event, effect hookresult.Effect) hookTrial {
 	t := hookTrial{Event: e, Hooks: []hookTrialOf{}, Want: hookTrialEffect{
 		Stop: effect.Stop, StopReason: effect.StopReason, Decision: effect.Decision, Reason: effect.Reason, By: effect.By, Context: effect.AdditionalContext,
 	}}

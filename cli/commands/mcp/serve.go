@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -246,7 +247,7 @@ func (c *connecting) wait() {
 
 // open returns the service of one client: of the first Config for stdio, of a Config
 // derived from it for a single request, otherwise of a new Config.
-func (s *mcpServing) open(ctx context.Context, c server.Client) (*mcp.Service, error) {
+func (s *mcpServing) open(ctx context.Context, c server.Client) (*mcpservice.Service, error) {
 	o := config.MCPServiceOptions{AllTools: s.flags.allTools, Client: c.Name}
 	if s.flags.http == "" || c.Session == "" {
 		o.Stateless = s.flags.http != ""

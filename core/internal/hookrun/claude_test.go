@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 func claudeHooks(t *testing.T, text string) ([]hooks.Hook, int) {
@@ -92,7 +93,7 @@ func TestClaudeInput(t *testing.T) {
 
 // UI-07: the effects of output in the form of Claude Code.
 func TestClaudeOutput(t *testing.T) {
-	fire := func(e hooks.Event, tool string, args string, out Outcome) hooks.Effect {
+	fire := func(e hooks.Event, tool string, args string, out Outcome) hookresult.Effect {
 		r := New(Options{Hooks: []hooks.Hook{{Event: e, Command: "h", Claude: true}}, Exec: func(context.Context, Command) (Outcome, error) { return out, nil }})
 		return r.Fire(t.Context(), hooks.Input{Event: e, ToolName: tool, ToolInput: json.RawMessage(args)}, Subject{Names: []string{tool}})
 	}

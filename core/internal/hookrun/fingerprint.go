@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"hash"
 	"io"
 	"maps"
@@ -30,7 +31,7 @@ type Project struct {
 // directories hooks and scripts, and files anywhere in the project whose name occurs in
 // the command. Files that those files run are not analysed. The error is the reason why
 // there is no fingerprint.
-func FingerprintOf(h *hooks.Hook, p Project) (hooks.Fingerprint, error) {
+func FingerprintOf(h *hooks.Hook, p Project) (hookresult.Fingerprint, error) {
 	definition, err := json.Marshal(struct {
 		Event      hooks.Event
 		Matcher    string
@@ -42,7 +43,7 @@ func FingerprintOf(h *hooks.Hook, p Project) (hooks.Fingerprint, error) {
 		Sandbox    bool `json:",omitempty"` // so that the sums of other hooks stay
 	}{h.Event, strings.TrimSpace(h.Matcher), h.Sequential, h.Command, h.Name, int64(limit(h)), h.Env, h.Sandbox})
 	if err != nil {
-		return hooks.Fingerprint{}, err
+		return hookresult.Fingerprint{}, err
 	}
 	sum := sha256.New()
 	part(sum, "definition", definition)
@@ -51,7 +52,7 @@ func FingerprintOf(h *hooks.Hook, p Project) (hooks.Fingerprint, error) {
 	maps.Copy(vars, h.Env)
 	r, err := readCommand(h.Command, p.Dir, vars)
 	if err != nil {
-		return hooks.Fingerprint{}, err
+		return hookresult.Fingerprint{}, err
 	}
 	for _, value := range h.Env {
 		r.words = append(r.words, value)
@@ -62,11 +63,11 @@ func FingerprintOf(h *hooks.Hook, p Project) (hooks.Fingerprint, error) {
 	if s.open {
 		s.widen(h, r)
 	}
-	found := hooks.Fingerprint{Open: s.open, Files: []string{}}
+	found := hookresult.Fingerprint{Open: s.open, Files: []string{}}
 	left := int64(maxFileBytes)
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		if left, err = addFile(sum, path, left); err != nil {
-			return hooks.Fingerprint{}, err
+			return hookresult.Fingerprint{}, err
 		}
 		found.Files = append(found.Files, filepath.ToSlash(s.files[path]))
 	}

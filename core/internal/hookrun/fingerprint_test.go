@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,7 +35,7 @@ func (p inProject) write(name, text string) {
 	require.NoError(p.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func (p inProject) of(h hooks.Hook) hooks.Fingerprint {
+func (p inProject) of(h hooks.Hook) hookresult.Fingerprint {
 	p.t.Helper()
 	found, err := FingerprintOf(&h, p.project)
 	require.NoError(p.t, err)

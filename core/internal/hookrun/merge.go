@@ -2,14 +2,15 @@ package hookrun
 
 import (
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"slices"
 	"strings"
 )
 
 // merge combines outputs: the strictest decision wins, one stop is enough, texts are
 // joined, and of the other fields the last one wins.
-func merge(e hooks.Event, all []ran) hooks.Effect {
-	effect := hooks.Effect{Ran: make([]hooks.Ran, len(all))}
+func merge(e hooks.Event, all []ran) hookresult.Effect {
+	effect := hookresult.Effect{Ran: make([]hookresult.Ran, len(all))}
 	for i := range all {
 		effect.Ran[i] = all[i].Ran
 	}
@@ -25,7 +26,7 @@ func merge(e hooks.Event, all []ran) hooks.Effect {
 			stopped = append(stopped, ran[i].Hook.Label())
 		}
 		if o.SystemMessage != "" {
-			effect.Messages = append(effect.Messages, hooks.Message{Hook: ran[i].Hook, Text: o.SystemMessage, Quiet: o.SuppressOutput})
+			effect.Messages = append(effect.Messages, hookresult.Message{Hook: ran[i].Hook, Text: o.SystemMessage, Quiet: o.SuppressOutput})
 		}
 		if o.Specific.ToolInput != nil {
 			rewrote = append(rewrote, ran[i].Hook.Label())
@@ -42,18 +43,18 @@ func merge(e hooks.Event, all []ran) hooks.Effect {
 }
 
 // Warnings returns the problems of the hooks, each with its hook.
-func Warnings(e *hooks.Effect) []hooks.Message {
-	var all []hooks.Message
+func Warnings(e *hookresult.Effect) []hookresult.Message {
+	var all []hookresult.Message
 	for i := range e.Ran {
 		for _, text := range e.Ran[i].Warnings {
-			all = append(all, hooks.Message{Hook: e.Ran[i].Hook, Text: text})
+			all = append(all, hookresult.Message{Hook: e.Ran[i].Hook, Text: text})
 		}
 	}
 	return all
 }
 
 // decide takes the strictest decision with its reasons.
-func decide(e *hooks.Effect, strictest int) {
+func decide(e *hookresult.Effect, strictest int) {
 	if strictest == 0 {
 		return
 	}
@@ -76,7 +77,7 @@ func decide(e *hooks.Effect, strictest int) {
 }
 
 // take adds the event-specific output.
-func take(e *hooks.Effect, event hooks.Event, s *hooks.Specific) {
+func take(e *hookresult.Effect, event hooks.Event, s *hooks.Specific) {
 	if s.AdditionalContext != "" {
 		if e.AdditionalContext != "" {
 			e.AdditionalContext += "\n"

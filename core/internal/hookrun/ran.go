@@ -9,11 +9,12 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 // ran is the outcome of one hook, as long as it is not complete.
 type ran struct {
-	hooks.Ran
+	hookresult.Ran
 	ok bool // exit code 0, or no error: all of the output applies
 
 	// Of a hook of Claude Code.

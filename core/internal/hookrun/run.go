@@ -2,7 +2,7 @@
 //
 // [ReadFile], [ParseJSON] and [ParseTOML] read hooks from files. A [Runner] passes a [hooks.Input]
 // to all hooks that match an event and its [Subject], and combines their outputs into one
-// [hooks.Effect]. [Approvals] records the approved hooks of projects.
+// [hookresult.Effect]. [Approvals] records the approved hooks of projects.
 //
 // The package starts no process itself and does not depend on a session; see [Options].
 package hookrun
@@ -22,6 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 // MaxOutput bounds the kept output of a command, in bytes, for stdout and stderr each.
@@ -166,13 +167,13 @@ func Matches(h *hooks.Hook, subjects ...Subject) bool {
 // run concurrently; if one of them is sequential, they run in order, each with the
 // changes of the previous ones. An error of a hook is a warning and, except for a
 // function of BeforeTool, stops nothing. All hooks have ended when Fire returns.
-func (r *Runner) Fire(ctx context.Context, in hooks.Input, s Subject) hooks.Effect {
+func (r *Runner) Fire(ctx context.Context, in hooks.Input, s Subject) hookresult.Effect {
 	chosen := r.Select(in.Event, s)
 	if r != nil && r.o.Gate != nil {
 		chosen = slices.DeleteFunc(chosen, func(h *hooks.Hook) bool { return !r.o.Gate(ctx, h) })
 	}
 	if len(chosen) == 0 {
-		return hooks.Effect{}
+		return hookresult.Effect{}
 	}
 	ran := make([]ran, len(chosen))
 	if slices.ContainsFunc(chosen, func(h *hooks.Hook) bool { return h.Sequential }) {
@@ -192,7 +193,7 @@ func (r *Runner) Fire(ctx context.Context, in hooks.Input, s Subject) hooks.Effe
 
 // run runs one hook.
 func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input, s Subject) ran {
-	ran := ran{Ran: hooks.Ran{Hook: h}}
+	ran := ran{Ran: hookresult.Ran{Hook: h}}
 	if ctx.Err() != nil {
 		return ran
 	}

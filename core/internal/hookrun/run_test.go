@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
@@ -37,7 +38,7 @@ func commands(e hooks.Event, lines ...string) []hooks.Hook {
 	return list
 }
 
-func fire(t *testing.T, e hooks.Event, out ...Outcome) hooks.Effect {
+func fire(t *testing.T, e hooks.Event, out ...Outcome) hookresult.Effect {
 	t.Helper()
 	a := answers{}
 	var lines []string
@@ -293,7 +294,7 @@ func TestGate(t *testing.T) {
 // Functions have the same inputs and outputs; one of BeforeTool that fails denies.
 func TestFunctions(t *testing.T) {
 	var defects []error
-	fire := func(e hooks.Event, f func(context.Context, hooks.Input) (hooks.Output, error)) hooks.Effect {
+	fire := func(e hooks.Event, f func(context.Context, hooks.Input) (hooks.Output, error)) hookresult.Effect {
 		r := New(Options{Hooks: []hooks.Hook{{Event: e, Name: "f", Run: f}}, OnDefect: func(err error) { defects = append(defects, err) }})
 		return r.Fire(t.Context(), hooks.Input{Event: e, ToolName: "t"}, Subject{})
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/host"
@@ -127,7 +128,7 @@ func (s *shop) add(name string) {
 	s.change(mcp.Change{Tools: true})
 }
 
-func (s *shop) open(ctx context.Context, c server.Client) (*mcp.Service, error) {
+func (s *shop) open(ctx context.Context, c server.Client) (*mcpservice.Service, error) {
 	s.mu.Lock()
 	bad := s.bad
 	s.clients = append(s.clients, c)
@@ -137,7 +138,7 @@ func (s *shop) open(ctx context.Context, c server.Client) (*mcp.Service, error) 
 	}
 	s.opened.Add(1)
 	var count atomic.Int64 // the session's own state
-	return &mcp.Service{
+	return &mcpservice.Service{
 		Tools:        s.tools,
 		Instructions: "Be gentle, " + c.Name + ".",
 		Call: func(cctx context.Context, name string, args json.RawMessage) tools.Result {
@@ -185,7 +186,7 @@ func (s *shop) open(ctx context.Context, c server.Client) (*mcp.Service, error) 
 			return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "shop.prompt", "There is no such prompt.", "List them.")
 		},
 		Updates: true,
-		Complete: func(_ context.Context, c mcp.Completion) ([]string, error) {
+		Complete: func(_ context.Context, c mcpservice.Completion) ([]string, error) {
 			var many []string
 			for i := range 150 {
 				many = append(many, fmt.Sprintf("%s%s%s-%d", c.Prompt, c.Template, c.Value, i))

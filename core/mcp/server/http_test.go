@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -259,7 +260,7 @@ func TestHangUpWhileBeginning(t *testing.T) {
 	shop := newShop()
 	o := options(shop)
 	open, watching, release := o.Open, make(chan struct{}, 1), make(chan struct{})
-	o.Open = func(ctx context.Context, c server.Client) (*mcp.Service, error) {
+	o.Open = func(ctx context.Context, c server.Client) (*mcpservice.Service, error) {
 		svc, err := open(ctx, c)
 		watch := svc.Watch
 		svc.Watch = func(changed func(mcp.Change)) func() {

@@ -5,12 +5,13 @@ import (
 	"encoding/base64"
 
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // cache returns how long a client may cache a list: not at all if changes are
 // reported, else a minute. It must not be shared between clients.
-func cache(svc *mcp.Service) sdk.Cacheable {
+func cache(svc *mcpservice.Service) sdk.Cacheable {
 	c := sdk.Cacheable{CacheScope: "private"}
 	if svc.Watch == nil {
 		c.TTLMs = 60_000
@@ -49,7 +50,7 @@ func cursorOf[P any](p *P, cursor func(*P) string) string {
 	return cursor(p)
 }
 
-func (s *session) listTools(_ context.Context, svc *mcp.Service, r *sdk.ListToolsRequest) (sdk.Result, error) {
+func (s *session) listTools(_ context.Context, svc *mcpservice.Service, r *sdk.ListToolsRequest) (sdk.Result, error) {
 	declared := svc.Tools()
 	all := make([]*sdk.Tool, len(declared))
 	for i, t := range declared {
@@ -63,7 +64,7 @@ func (s *session) listTools(_ context.Context, svc *mcp.Service, r *sdk.ListTool
 	return &sdk.ListToolsResult{Tools: list(part), NextCursor: next, Cacheable: cache(svc)}, nil
 }
 
-func (s *session) listResources(ctx context.Context, svc *mcp.Service, r *sdk.ListResourcesRequest) (sdk.Result, error) {
+func (s *session) listResources(ctx context.Context, svc *mcpservice.Service, r *sdk.ListResourcesRequest) (sdk.Result, error) {
 	if capabilities(svc).Resources == nil {
 		return nil, errNotOffered("resources/list")
 	}
@@ -86,7 +87,7 @@ func (s *session) listResources(ctx context.Context, svc *mcp.Service, r *sdk.Li
 	return res, nil
 }
 
-func (s *session) listTemplates(ctx context.Context, svc *mcp.Service, r *sdk.ListResourceTemplatesRequest) (sdk.Result, error) {
+func (s *session) listTemplates(ctx context.Context, svc *mcpservice.Service, r *sdk.ListResourceTemplatesRequest) (sdk.Result, error) {
 	if capabilities(svc).Resources == nil {
 		return nil, errNotOffered("resources/templates/list")
 	}
@@ -109,7 +110,7 @@ func (s *session) listTemplates(ctx context.Context, svc *mcp.Service, r *sdk.Li
 	return res, nil
 }
 
-func (s *session) listPrompts(ctx context.Context, svc *mcp.Service, r *sdk.ListPromptsRequest) (sdk.Result, error) {
+func (s *session) listPrompts(ctx context.Context, svc *mcpservice.Service, r *sdk.ListPromptsRequest) (sdk.Result, error) {
 	if svc.Prompts == nil {
 		return nil, errNotOffered("prompts/list")
 	}
@@ -144,7 +145,7 @@ func list[T any](l []T) []T {
 // maxValues is the protocol's maximum number of values of one completion.
 const maxValues = 100
 
-func (s *session) complete(ctx context.Context, svc *mcp.Service, r *sdk.CompleteRequest) (sdk.Result, error) {
+func (s *session) complete(ctx context.Context, svc *mcpservice.Service, r *sdk.CompleteRequest) (sdk.Result, error) {
 	if svc.Complete == nil {
 		return nil, errNotOffered("completion/complete")
 	}
@@ -152,7 +153,7 @@ func (s *session) complete(ctx context.Context, svc *mcp.Service, r *sdk.Complet
 	if p.Ref == nil || p.Argument.Name == "" {
 		return nil, errInvalid("A completion requires ref and argument.name.")
 	}
-	c := mcp.Completion{Argument: p.Argument.Name, Value: p.Argument.Value}
+	c := mcpservice.Completion{Argument: p.Argument.Name, Value: p.Argument.Value}
 	switch p.Ref.Type {
 	case "ref/prompt":
 		c.Prompt = p.Ref.Name

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/tools"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -43,7 +43,7 @@ func TestOutput(t *testing.T) {
 		"none, unusable":      {`{"type":"object","pattern":"(?=a)"}`, tools.Result{LLMContent: said}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, server.Client) (*mcp.Service, error) {
+			s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 				svc := plain(nil)
 				svc.Tools = func() []tools.DeclarativeTool {
 					return []tools.DeclarativeTool{tool{tools.Spec{Name: "t", Schema: json.RawMessage(objectSchema), OutputSchema: json.RawMessage(tt.schema)}}}
@@ -97,7 +97,7 @@ func TestWhatTellsOfAFailureComesFirst(t *testing.T) {
 		"nothing":              {tools.Content{}, []string{line}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, server.Client) (*mcp.Service, error) {
+			s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 				svc := plain(nil)
 				svc.Tools = func() []tools.DeclarativeTool {
 					return []tools.DeclarativeTool{tool{tools.Spec{Name: "t", Schema: json.RawMessage(objectSchema)}}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,11 +31,11 @@ func (s *session) options() *sdk.ServerOptions {
 	return &sdk.ServerOptions{
 		Logger:       s.srv.sdkLog,
 		GetSessionID: func() string { return s.id },
-		Capabilities: capabilities(&mcp.Service{
+		Capabilities: capabilities(&mcpservice.Service{
 			Resources: func(context.Context) ([]mcp.Resource, error) { return nil, nil },
 			Read:      func(context.Context, string) ([]tools.Resource, error) { return nil, nil },
 			Prompts:   func(context.Context) ([]mcp.Prompt, error) { return nil, nil },
-			Complete:  func(context.Context, mcp.Completion) ([]string, error) { return nil, nil },
+			Complete:  func(context.Context, mcpservice.Completion) ([]string, error) { return nil, nil },
 			Watch:     func(func(mcp.Change)) func() { return nil },
 			Updates:   true,
 		}),
@@ -47,7 +48,7 @@ func (s *session) options() *sdk.ServerOptions {
 }
 
 // capabilities returns the capabilities of a Service.
-func capabilities(svc *mcp.Service) *sdk.ServerCapabilities {
+func capabilities(svc *mcpservice.Service) *sdk.ServerCapabilities {
 	watched := svc.Watch != nil
 	c := &sdk.ServerCapabilities{
 		Logging: &sdk.LoggingCapabilities{}, //lint:ignore SA1019 older revisions have it
@@ -101,7 +102,7 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.CompleteRequest:
 			return with(s, ctx, r, s.complete)
 		case *sdk.SubscribeRequest:
-			return with(s, ctx, r, func(ctx context.Context, svc *mcp.Service, r *sdk.SubscribeRequest) (sdk.Result, error) {
+			return with(s, ctx, r, func(ctx context.Context, svc *mcpservice.Service, r *sdk.SubscribeRequest) (sdk.Result, error) {
 				if c := capabilities(svc).Resources; c == nil || !c.Subscribe {
 					return nil, errNotOffered(method)
 				}
@@ -122,7 +123,7 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 
 // with calls answer with the Service.
 func with[P sdk.Params](s *session, ctx context.Context, r *sdk.ServerRequest[P],
-	answer func(context.Context, *mcp.Service, *sdk.ServerRequest[P]) (sdk.Result, error),
+	answer func(context.Context, *mcpservice.Service, *sdk.ServerRequest[P]) (sdk.Result, error),
 ) (sdk.Result, error) {
 	svc, err := s.service(ctx, r.ClientInfo())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/tools/host"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -73,7 +73,7 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		args = json.RawMessage("{}")
 	}
 	x := exchangeOf(s, ctx, r, binding{"tools/call", p.Name, args}, p.InputResponses, p.RequestState)
-	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcpservice.Service) (sdk.Result, error) {
 		spec, ok := s.spec(svc, p.Name)
 		if !ok {
 			return nil, errInvalid(fmt.Sprintf("Unknown tool %q; tools/list lists the tools.", clip(p.Name)))
@@ -100,7 +100,7 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 func (s *session) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
 	p := r.Params
 	x := exchangeOf(s, ctx, r, binding{"resources/read", p.URI, nil}, p.InputResponses, p.RequestState)
-	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcpservice.Service) (sdk.Result, error) {
 		if svc.Read == nil {
 			return nil, errNotOffered("resources/read")
 		}
@@ -128,7 +128,7 @@ func (s *session) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 		return nil, err
 	}
 	x := exchangeOf(s, ctx, r, binding{"prompts/get", p.Name, args}, p.InputResponses, p.RequestState)
-	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcpservice.Service) (sdk.Result, error) {
 		if svc.Prompt == nil {
 			return nil, errNotOffered("prompts/get")
 		}
@@ -149,7 +149,7 @@ func (s *session) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 
 // answer runs work for a request, or continues the run that the request has
 // answers for.
-func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context.Context, *mcp.Service) (sdk.Result, error)) (sdk.Result, error) {
+func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context.Context, *mcpservice.Service) (sdk.Result, error)) (sdk.Result, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -173,7 +173,7 @@ func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context
 }
 
 // start begins a run.
-func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context, *mcp.Service) (sdk.Result, error)) (*run, error) {
+func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.Context, *mcpservice.Service) (sdk.Result, error)) (*run, error) {
 	if !s.engage() {
 		return nil, errEnded
 	}

@@ -1,5 +1,5 @@
 // Package server serves clients of the Model Context Protocol on behalf of an
-// [mcp.Service]: over a program's stdin and stdout, and over streamable HTTP with
+// [mcpservice.Service]: over a program's stdin and stdout, and over streamable HTTP with
 // a Service per client. It knows neither configuration nor policy; they belong to
 // the caller that opens a Service.
 package server
@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Client identifies the client of a [mcp.Service].
+// Client identifies the client of a [mcpservice.Service].
 type Client struct {
 	Name, Version string // as reported by the client; may be ""
 	// Session is the ID of the client's session. It is "" without a session, as
@@ -35,7 +35,7 @@ type Options struct {
 	// long as the Service; its Close is called after ctx has ended. A
 	// *fault.Error is reported to the client, which may retry; of any other error
 	// the client learns only that it occurred.
-	Open func(ctx context.Context, c Client) (*mcp.Service, error)
+	Open func(ctx context.Context, c Client) (*mcpservice.Service, error)
 
 	Logger *slog.Logger // for operators; never on stdout; nil: nothing is logged
 

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/stretchr/testify/require"
 )
 
 // plain is a service that offers only tools.
-func plain(closed error) *mcp.Service {
-	return &mcp.Service{
+func plain(closed error) *mcpservice.Service {
+	return &mcpservice.Service{
 		Tools: func() []tools.DeclarativeTool { return nil },
 		Call:  func(context.Context, string, json.RawMessage) tools.Result { return tools.Result{} },
 		Close: func() error {
@@ -33,7 +33,7 @@ func plain(closed error) *mcp.Service {
 
 // EX-20: a feature that a Service lacks is neither announced nor answered.
 func TestNotOffered(t *testing.T) {
-	s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, server.Client) (*mcp.Service, error) { return plain(nil), nil }})
+	s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, server.Client) (*mcpservice.Service, error) { return plain(nil), nil }})
 	speak(t, stdio(t, s), strings.TrimSpace("> "+hello)+`
 < {"id":1,"result":{"capabilities":{"tools":{"listChanged":"absent"},"logging":{},"prompts":"absent","resources":"absent","completions":"absent"}}}
 > {"jsonrpc":"2.0","id":2,"method":"prompts/list"}
@@ -58,17 +58,19 @@ func TestNotOffered(t *testing.T) {
 // EX-20: a Service that cannot be opened or closed affects nothing else.
 func TestServiceBreaks(t *testing.T) {
 	for name, tt := range map[string]struct {
-		open func(context.Context, server.Client) (*mcp.Service, error)
+		open func(context.Context, server.Client) (*mcpservice.Service, error)
 		err  string // of Stdio
 		want string // in the answer to initialize
 	}{
-		"open panics": {func(context.Context, server.Client) (*mcp.Service, error) { panic("hunter2") }, "", "-32603"},
-		"nothing":     {func(context.Context, server.Client) (*mcp.Service, error) { return nil, nil }, "", "-32603"},
-		"no tools":    {func(context.Context, server.Client) (*mcp.Service, error) { return &mcp.Service{}, nil }, "", "-32603"},
-		"close fails": {func(context.Context, server.Client) (*mcp.Service, error) {
+		"open panics": {func(context.Context, server.Client) (*mcpservice.Service, error) { panic("hunter2") }, "", "-32603"},
+		"nothing":     {func(context.Context, server.Client) (*mcpservice.Service, error) { return nil, nil }, "", "-32603"},
+		"no tools":    {func(context.Context, server.Client) (*mcpservice.Service, error) { return &mcpservice.Service{}, nil }, "", "-32603"},
+		"close fails": {func(context.Context, server.Client) (*mcpservice.Service, error) {
 			return plain(errors.New("not closed")), nil
 		}, "not closed", "serverInfo"},
-		"close panics": {func(context.Context, server.Client) (*mcp.Service, error) { return plain(errors.New("panic")), nil }, "its log has details", "serverInfo"},
+		"close panics": {func(context.Context, server.Client) (*mcpservice.Service, error) {
+			return plain(errors.New("panic")), nil
+		}, "its log has details", "serverInfo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

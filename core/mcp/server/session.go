@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/tools"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -45,7 +45,7 @@ type session struct {
 
 	mu    sync.Mutex
 	refs  int // references to the session; it ends with the last
-	svc   *mcp.Service
+	svc   *mcpservice.Service
 	never error // why there will be no Service
 	conn  *sdk.ServerSession
 	index map[string]tools.Spec // of tools by each of their names; nil: not built
@@ -56,7 +56,7 @@ type session struct {
 }
 
 // service returns the Service, and creates it on the first call.
-func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Service, error) {
+func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcpservice.Service, error) {
 	if svc := s.opened(); svc != nil {
 		return svc, nil
 	}
@@ -104,7 +104,7 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 }
 
 // open calls Options.Open. A panic becomes an error.
-func (s *session) open(ctx context.Context, c Client) (svc *mcp.Service, err error) {
+func (s *session) open(ctx context.Context, c Client) (svc *mcpservice.Service, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.srv.log.Error("opening a service panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
@@ -127,14 +127,14 @@ func (s *session) open(ctx context.Context, c Client) (svc *mcp.Service, err err
 }
 
 // opened returns the Service, or nil if it has not been created.
-func (s *session) opened() *mcp.Service {
+func (s *session) opened() *mcpservice.Service {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.svc
 }
 
 // spec returns the Spec of a tool by one of its names.
-func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
+func (s *session) spec(svc *mcpservice.Service, name string) (tools.Spec, bool) {
 	s.mu.Lock()
 	spec, ok := s.index[name]
 	news := s.news
@@ -219,7 +219,7 @@ func (s *session) end() error {
 }
 
 // close closes a Service. A panic becomes an error.
-func (s *session) close(svc *mcp.Service) (err error) {
+func (s *session) close(svc *mcpservice.Service) (err error) {
 	if svc.Close == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -26,7 +27,7 @@ type watcher struct {
 }
 
 // startWatch begins to notify the client of changes, once.
-func (s *session) startWatch(svc *mcp.Service) {
+func (s *session) startWatch(svc *mcpservice.Service) {
 	if svc.Watch == nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/tools"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -16,7 +17,7 @@ import (
 // aSession returns a session without a connected client.
 func aSession(t *testing.T) *session {
 	t.Helper()
-	s := New(Options{Name: "s", Version: "1", Open: func(context.Context, Client) (*mcp.Service, error) { return nil, nil }})
+	s := New(Options{Name: "s", Version: "1", Open: func(context.Context, Client) (*mcpservice.Service, error) { return nil, nil }})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s.begin(t.Context(), kind{})
 }
@@ -37,7 +38,7 @@ func within(t *testing.T, what string, f func()) {
 func TestWatchIsGivenUpWhileAChangeIsTold(t *testing.T) {
 	s := aSession(t)
 	stopped := 0
-	svc := &mcp.Service{Watch: func(changed func(mcp.Change)) func() {
+	svc := &mcpservice.Service{Watch: func(changed func(mcp.Change)) func() {
 		return func() {
 			var told sync.WaitGroup
 			told.Go(func() { changed(mcp.Change{Tools: true}) })
@@ -66,7 +67,7 @@ func TestIndexOfAnEarlierTime(t *testing.T) {
 	var tell func(mcp.Change)
 	listed := []tools.DeclarativeTool{declared{Name: "t", Description: "old"}}
 	during := func() {}
-	svc := &mcp.Service{
+	svc := &mcpservice.Service{
 		Watch: func(changed func(mcp.Change)) func() { tell = changed; return func() {} },
 		Tools: func() []tools.DeclarativeTool { found := listed; during(); return found },
 	}

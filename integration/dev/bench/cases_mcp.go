@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 )
 
@@ -44,7 +44,7 @@ func mcpInMemory(ctx context.Context, lab *Lab) (*Prepared, error) {
 	if _, err := s.write(mcpFile, mcpText); err != nil {
 		return nil, errors.Join(err, s.config.Close())
 	}
-	srv := server.New(server.Options{Name: "fettle", Version: "bench", Open: func(context.Context, server.Client) (*mcp.Service, error) {
+	srv := server.New(server.Options{Name: "fettle", Version: "bench", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 		return s.config.MCP().Serve(config.MCPServiceOptions{Owned: true})
 	}})
 	inRead, inWrite := io.Pipe()

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/client"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -37,7 +38,7 @@ func serve(ctx context.Context, dir string) (err error) {
 }
 
 func serveOver(ctx context.Context, c *config.Config, in *os.File, out *os.File) error {
-	s := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, server.Client) (*mcp.Service, error) {
+	s := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 		return c.MCP().Serve(config.MCPServiceOptions{})
 	}})
 	return errors.Join(s.Stdio(ctx, in, out), s.Close())
@@ -60,7 +61,7 @@ func withServers(servers ...mcp.ServerSpec) func(*config.Parameters) {
 
 // mcpByHand sends raw protocol messages to a server of the long session.
 func mcpByHand(ctx context.Context, s *soak, r *rand.Rand) error {
-	srv := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, server.Client) (*mcp.Service, error) {
+	srv := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 		return s.long.MCP().Serve(config.MCPServiceOptions{Stateless: true})
 	}})
 	var in, out bytes.Buffer

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/filewatch"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/tracker"
@@ -55,12 +56,12 @@ type Options struct {
 }
 
 // New returns the service for a client.
-func New(session Session, o Options) *mcp.Service {
+func New(session Session, o Options) *mcpservice.Service {
 	s := &served{session: session, options: o, running: map[string]*servedRun{}}
 	if s.session.Now == nil {
 		s.session.Now = time.Now
 	}
-	svc := &mcp.Service{
+	svc := &mcpservice.Service{
 		Tools: s.tools, Call: s.call, Instructions: s.instructions(),
 		Resources: s.resources, Read: s.read,
 		Watch: s.watch, Updates: o.WatchFiles,

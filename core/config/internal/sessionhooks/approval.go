@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
 )
 
@@ -167,8 +168,8 @@ type Listing struct {
 	*hooks.Hook
 	Shown    string // its command, with secrets from settings masked
 	State    State
-	Note     string             // why it does not run; "": it runs, or State is the reason
-	Approved *hooks.Fingerprint // the content that an approval of a project's hook covers; nil: none
+	Note     string                  // why it does not run; "": it runs, or State is the reason
+	Approved *hookresult.Fingerprint // the content that an approval of a project's hook covers; nil: none
 }
 
 // List returns the hooks in the order in which they run.

@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -58,14 +59,14 @@ func (c *Conversation) tell(e hooks.Event, h *hooks.Hook, level bus.HookLevel, t
 
 // fire runs the hooks of an event and publishes their messages. in contains the
 // event's own fields.
-func (c *Conversation) fire(ctx context.Context, in hooks.Input, about hookrun.Subject) hooks.Effect {
+func (c *Conversation) fire(ctx context.Context, in hooks.Input, about hookrun.Subject) hookresult.Effect {
 	effect := c.fireQuietly(ctx, in, about)
 	c.tellMessages(in.Event, effect)
 	return effect
 }
 
 // tellMessages publishes the messages of an event's hooks.
-func (c *Conversation) tellMessages(e hooks.Event, effect hooks.Effect) {
+func (c *Conversation) tellMessages(e hooks.Event, effect hookresult.Effect) {
 	for _, m := range effect.Messages {
 		if !m.Quiet {
 			c.tellOnce(e, m, bus.HookInfo)
@@ -74,10 +75,10 @@ func (c *Conversation) tellMessages(e hooks.Event, effect hooks.Effect) {
 }
 
 // fireQuietly is fire but publishes only warnings.
-func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about hookrun.Subject) hooks.Effect {
+func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about hookrun.Subject) hookresult.Effect {
 	runner := c.set.runner.Load()
 	if !runner.Any(in.Event) {
-		return hooks.Effect{}
+		return hookresult.Effect{}
 	}
 	effect := runner.Fire(ctx, c.input(in), about)
 	for _, w := range hookrun.Warnings(&effect) {
@@ -88,7 +89,7 @@ func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about ho
 
 // tellOnce publishes a message or a problem of a hook; for the pieces of an
 // answer once per request.
-func (c *Conversation) tellOnce(e hooks.Event, m hooks.Message, level bus.HookLevel) {
+func (c *Conversation) tellOnce(e hooks.Event, m hookresult.Message, level bus.HookLevel) {
 	if e == hooks.AfterModel && !c.first(m.Hook, string(level)+"\x00"+m.Text) {
 		return
 	}
@@ -138,7 +139,7 @@ func (c *Conversation) first(h *hooks.Hook, text string) bool {
 }
 
 // say keeps messages of hooks for the system prompt.
-func (c *Conversation) say(into *[]string, messages []hooks.Message) {
+func (c *Conversation) say(into *[]string, messages []hookresult.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	*into = nil
@@ -248,7 +249,7 @@ func isTrial(ctx context.Context) bool { return ctx.Value(trialKey{}) != nil }
 
 // Try runs the hooks of an event, and returns their combined effect, which is not
 // applied; no approval is recorded.
-func (c *Conversation) Try(ctx context.Context, in hooks.Input) hooks.Effect {
+func (c *Conversation) Try(ctx context.Context, in hooks.Input) hookresult.Effect {
 	about := subjectOf(tools.Spec{Name: in.ToolName}) // by its well-known names, if there is no such tool
 	if tool, err := c.of.Tools.Lookup(in.ToolName); err == nil {
 		about = c.subject(tool.Spec())

@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -138,7 +139,7 @@ func (c *Conversation) BeforeTool(ctx context.Context, p scheduler.Proposal) (sc
 
 // askReason returns the text of a question: the reason, and further messages of
 // the hooks.
-func askReason(e hooks.Effect) string {
+func askReason(e hookresult.Effect) string {
 	reason := e.Reason
 	for _, m := range e.Messages {
 		if !m.Quiet {
@@ -149,7 +150,7 @@ func askReason(e hooks.Effect) string {
 }
 
 // sourceOf returns the names of the hooks behind an effect.
-func sourceOf(e hooks.Effect) string {
+func sourceOf(e hookresult.Effect) string {
 	if e.By != "" {
 		return "hook " + e.By
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 )
 
 // complete suggests values for arguments.
-func complete(_ context.Context, c mcp.Completion) ([]string, error) {
+func complete(_ context.Context, c mcpservice.Completion) ([]string, error) {
 	var values []string
 	switch {
 	case c.Prompt == "test_prompt_with_arguments" && c.Argument == "arg1":

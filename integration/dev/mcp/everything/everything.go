@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -53,8 +54,8 @@ func (e *everything) run(ctx context.Context, every time.Duration) {
 // service returns the service of one client. A call runs through the scheduler, which
 // looks up the tool, validates the arguments, evaluates the policy, runs it, and
 // converts a panic to an error.
-func (e *everything) service() *mcp.Service {
-	return &mcp.Service{
+func (e *everything) service() *mcpservice.Service {
+	return &mcpservice.Service{
 		Tools: e.registry.All,
 		Call: func(ctx context.Context, name string, args json.RawMessage) tools.Result {
 			return e.calls.Run(ctx, scheduler.Request{Tool: name, Args: args}).Result

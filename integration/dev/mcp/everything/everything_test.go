@@ -14,6 +14,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/host"
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
@@ -211,12 +212,12 @@ func TestPrompts(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	s := made(t).service()
 	for name, tt := range map[string]struct {
-		c    mcp.Completion
+		c    mcpservice.Completion
 		want []string
 	}{
-		"prompt":   {mcp.Completion{Prompt: "test_prompt_with_arguments", Argument: "arg1", Value: "par"}, []string{"paris", "park", "party"}},
-		"template": {mcp.Completion{Template: "test://template/{id}/data", Argument: "id"}, []string{"1", "2", "3"}},
-		"unknown":  {mcp.Completion{Prompt: "test_prompt_with_arguments", Argument: "arg2"}, []string{}},
+		"prompt":   {mcpservice.Completion{Prompt: "test_prompt_with_arguments", Argument: "arg1", Value: "par"}, []string{"paris", "park", "party"}},
+		"template": {mcpservice.Completion{Template: "test://template/{id}/data", Argument: "id"}, []string{"1", "2", "3"}},
+		"unknown":  {mcpservice.Completion{Prompt: "test_prompt_with_arguments", Argument: "arg2"}, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.Complete(t.Context(), tt.c)

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 )
 
@@ -57,7 +57,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out, stderr io.Writ
 	defer cancel()
 	s := server.New(server.Options{
 		Name: "everything", Version: "1.0.0",
-		Open:   func(context.Context, server.Client) (*mcp.Service, error) { return e.service(), nil },
+		Open:   func(context.Context, server.Client) (*mcpservice.Service, error) { return e.service(), nil },
 		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if *address == "" {

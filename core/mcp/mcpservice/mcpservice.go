@@ -1,9 +1,11 @@
-package mcp
+// Package mcpservice defines the functions that serve one MCP client, without the protocol.
+package mcpservice
 
 import (
 	"context"
 	"encoding/json"
 
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -21,15 +23,15 @@ type Service struct {
 	// Instructions describe to the client how the tools are meant to be used.
 	Instructions string
 
-	Resources func(ctx context.Context) ([]Resource, error)
-	Templates func(ctx context.Context) ([]ResourceTemplate, error)
+	Resources func(ctx context.Context) ([]mcp.Resource, error)
+	Templates func(ctx context.Context) ([]mcp.ResourceTemplate, error)
 	// Read returns the content of a resource. The error is a *fault.Error, of
 	// code file_not_found for an unknown resource.
 	Read func(ctx context.Context, uri string) ([]tools.Resource, error)
 
-	Prompts func(ctx context.Context) ([]Prompt, error)
+	Prompts func(ctx context.Context) ([]mcp.Prompt, error)
 	// Prompt fills in a prompt. The error is a *fault.Error.
-	Prompt func(ctx context.Context, name string, args map[string]string) (PromptMessages, error)
+	Prompt func(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error)
 
 	// Complete suggests values for an argument of a prompt, or a variable of a
 	// resource template, that begin with the given prefix.
@@ -40,20 +42,14 @@ type Service struct {
 	// from any goroutine and does not wait for the client, but it acquires locks:
 	// it must not be called with a lock held that Watch or stop acquire, and
 	// neither of these may be called with a lock held that changed acquires.
-	Watch func(changed func(Change)) (stop func())
+	Watch func(changed func(mcp.Change)) (stop func())
 	// Updates states that Watch also reports changes of single resources:
-	// [Change.Resource]. Clients can subscribe to resources only then.
+	// [mcp.Change.Resource]. Clients can subscribe to resources only then.
 	Updates bool
 
 	// Close ends the session. It is called once, when no other function runs any
 	// more.
 	Close func() error
-}
-
-// Change describes a change of the features of a server, or of a [Service].
-type Change struct {
-	Tools, Resources, Prompts bool
-	Resource                  string // the URI of a resource whose content has changed; "": none
 }
 
 // Completion is a request for suggestions.
