@@ -3,8 +3,6 @@ package files_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,44 +93,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// FD-01: names that lead out of the directory, and special files, are refused for reads and changes.
-func TestNames(t *testing.T) {
-	p := open(t, complete(t), map[string]string{"in": "in\n", "d/f": "f"})
-	outside := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600))
-	require.NoError(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(p.path, "link")))
-	require.NoError(t, os.Symlink(outside, filepath.Join(p.path, "linked")))
-	require.NoError(t, os.Symlink("in", filepath.Join(p.path, "alias")))
-	for name, want := range map[string]fault.Code{
-		"../x": fault.PathNotInWorkspace, outside + "/secret": fault.PathNotInWorkspace, "link": fault.PathNotInWorkspace,
-		"linked/secret": fault.PathNotInWorkspace, "": fault.InvalidToolParams, "a\x00": fault.InvalidToolParams,
-		"d": fault.TargetIsDirectory, ".": fault.TargetIsDirectory, "in/x": fault.PathIsNotADirectory,
-	} {
-		_, err := p.Read(t.Context(), name)
-		requireFault(t, err, want, "")
-		for _, hash := range []string{"", sumOf("secret")} {
-			_, err = p.Write(t.Context(), files.File{Name: name, SHA256: hash}, nil)
-			requireFault(t, err, want, "")
-			_, err = p.Apply(t.Context(), files.Move(p.read("in"), "new"), files.Write(files.File{Name: name, SHA256: hash}, nil))
-			requireFault(t, err, want, "")
-		}
-	}
-	_, err := p.Write(t.Context(), files.File{Name: "linked/new"}, nil)
-	requireFault(t, err, fault.PathNotInWorkspace, "")
-	_, err = p.Apply(t.Context(), files.Move(p.read("in"), "../out"))
-	requireFault(t, err, fault.PathNotInWorkspace, "")
-	require.Equal(t, "secret", string(must(os.ReadFile(filepath.Join(outside, "secret")))))
-	require.Len(t, must(os.ReadDir(outside)), 1)
-
-	alias, err := p.Edit(t.Context(), p.read("alias"), "in", "by its alias")
-	require.NoError(t, err)
-	require.Equal(t, "by its alias\n", p.tree()["in"], "a link inside is followed")
-	_, err = p.Apply(t.Context(), files.Edit(alias, "by", "twice by"), files.Edit(p.read("in"), "by", "once by"))
-	requireFault(t, err, fault.InvalidToolParams, "")
-	_, err = p.Apply(t.Context())
-	requireFault(t, err, fault.InvalidToolParams, "")
-}
-
 // FD-01: the limit of bytes holds for reads and writes.
 func TestMaxBytes(t *testing.T) {
 	p := open(t, files.Options{MaxBytes: 4}, map[string]string{"large": "12345", "small": "1234"})
@@ -142,58 +102,6 @@ func TestMaxBytes(t *testing.T) {
 	requireFault(t, err, fault.FileTooLarge, "")
 	_, err = p.Edit(t.Context(), p.read("small"), "1", "12")
 	requireFault(t, err, fault.FileTooLarge, "")
-}
-
-// FD-01: modes survive a change, and a move.
-func TestModes(t *testing.T) {
-	p := open(t, complete(t), map[string]string{"run.sh": "#!/bin/sh\n"})
-	path := filepath.Join(p.path, "run.sh")
-	require.NoError(t, os.Chmod(path, 0o751))
-	f, err := p.Write(t.Context(), p.read("run.sh"), []byte("#!/bin/bash\n"))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o751), must(os.Stat(path)).Mode())
-	_, err = p.Apply(t.Context(), files.Move(f, "bin/run"))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o751), must(os.Stat(filepath.Join(p.path, "bin/run"))).Mode())
-}
-
-// FD-01: links are not removed or moved, and the directories of Options lie outside.
-func TestLinksAndDirectories(t *testing.T) {
-	p := open(t, complete(t), map[string]string{"in": "in\n", "b": "b"})
-	require.NoError(t, os.Symlink("in", filepath.Join(p.path, "alias")))
-	for _, c := range []files.Change{files.Delete(p.read("alias")), files.Move(p.read("alias"), "c")} {
-		_, err := p.Apply(t.Context(), c)
-		requireFault(t, err, fault.NotARegularFile, "")
-	}
-	b := p.read("b")
-	for name, changes := range map[string][]files.Change{
-		"one file":      {files.Write(b, nil), files.Delete(b)},
-		"one new name":  {files.Move(b, "c"), files.Move(p.read("in"), "c")},
-		"its own name":  {files.Move(b, "b")},
-		"name of other": {files.Move(b, "in"), files.Write(p.read("in"), nil)},
-		"too many":      many(101),
-	} {
-		_, err := p.Apply(t.Context(), changes...)
-		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), "%s: %v", name, err)
-	}
-	_, err := p.Apply(t.Context(), files.Move(b, "in"))
-	requireFault(t, err, fault.AttemptToCreateExist, "")
-	require.Equal(t, map[string]string{"in": "in\n", "b": "b"}, p.tree())
-
-	for _, dir := range []string{filepath.Join(p.path, "recovery"), p.path, "recovery"} {
-		for _, o := range []files.Options{{Recovery: dir}, {Versions: dir}} {
-			_, err := files.Open(p.path, o)
-			requireFault(t, err, fault.InvalidConfig, "")
-		}
-	}
-	require.Len(t, must(os.ReadDir(p.path)), 3)
-}
-
-func many(n int) (changes []files.Change) {
-	for i := range n {
-		changes = append(changes, files.Write(files.File{Name: fmt.Sprint("new", i)}, nil))
-	}
-	return changes
 }
 
 // FD-01: an empty file is a version like any other.

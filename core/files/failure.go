@@ -3,8 +3,8 @@ package files
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -48,9 +48,10 @@ func failure(op string, err error, kept ...string) error {
 		next.Remedy, next.Short = remedy, ""
 	}
 	if len(kept) > 0 {
-		next.Message += fmt.Sprintf(" Bytes of another program are in %s.", strings.Join(kept, ", "))
+		next.Message += fmt.Sprintf(" Bytes of another program are in %s.", escape.Paths(kept))
 		next.Err = &keptError{kept, next.Err}
 	}
+	next.Message = escape.Text(next.Message) // names of files are not trusted
 	return &next
 }
 

@@ -222,10 +222,7 @@ func TestWithoutDirectories(t *testing.T) {
 	left, err := p.Recover(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.NoError(t, os.Link(filepath.Join(p.path, "a"), filepath.Join(p.path, "twin")))
-	_, err = p.Write(t.Context(), a, []byte("c"))
-	requireFault(t, err, fault.FileWriteFailure, "")
-	require.Equal(t, map[string]string{"a": "a", "b": "b", "twin": "a"}, p.tree())
+	require.Equal(t, map[string]string{"a": "a", "b": "b"}, p.tree())
 }
 
 // FD-01: concurrent changes of one file: each acknowledged one has its effect.

@@ -4,6 +4,7 @@ package main
 import (
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -54,7 +55,13 @@ func editor(dir *files.Dir) http.Handler {
 		w.Header().Set("ETag", `"`+file.SHA256+`"`)
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host, _, _ := net.SplitHostPort(r.Host); host != "127.0.0.1" { // a web page under another name
+			http.Error(w, "Use the address 127.0.0.1.", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // fail answers with the status of an error's code, and its message and remedy.

@@ -57,6 +57,13 @@ func TestEditor(t *testing.T) {
 		got, text := do(c[0], c[1], "x")
 		require.Equal(t, status, got.StatusCode, text)
 	}
+	other, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/page.md", nil)
+	require.NoError(t, err)
+	other.Host = "example.org"
+	refused, err := server.Client().Do(other)
+	require.NoError(t, err)
+	require.NoError(t, refused.Body.Close())
+	require.Equal(t, 403, refused.StatusCode)
 	exists, _ := do("PUT", "page.md", "lost\n", "If-None-Match", "*")
 	require.Equal(t, 412, exists.StatusCode)
 	created, _ := do("PUT", "sub/new.md", "new\n", "If-None-Match", "*")
