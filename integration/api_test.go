@@ -34,10 +34,10 @@ func TestAPI(t *testing.T) {
 	text, err := os.ReadFile(apiFile)
 	require.NoError(t, err)
 	want := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
-	for _, line := range missingFrom(want, got) {
+	for _, line := range missingFrom(got, want) {
 		t.Errorf("removed, which breaks embedders: %s", line)
 	}
-	for _, line := range missingFrom(got, want) {
+	for _, line := range missingFrom(want, got) {
 		t.Errorf("new: %s", line)
 	}
 	if t.Failed() {

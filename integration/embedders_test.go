@@ -50,7 +50,7 @@ import (
 	"google.golang.org/adk/v2/tool"
 
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/integration/adapters/adk"
+	"github.com/fettle-dev/fettle/core/adapters/adk"
 )
 
 func main() {
@@ -77,7 +77,7 @@ import (
 	"github.com/cloudwego/eino/adk"
 
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/integration/adapters/eino"
+	"github.com/fettle-dev/fettle/core/adapters/eino"
 )
 
 func main() {
@@ -127,8 +127,8 @@ func TestEmbeddersModules(t *testing.T) {
 			goRun("mod", "init", "example.com/embedder")
 			edit := []string{"mod", "edit", "-require=" + fettleModule + "@v0.0.0", "-replace=" + fettleModule + "=" + top}
 			if tt.adapter != "" {
-				adapter := fettleModule + "/integration/" + tt.adapter
-				edit = append(edit, "-require="+adapter+"@v0.0.0", "-replace="+adapter+"="+filepath.Join(top, "integration", tt.adapter))
+				adapter := fettleModule + "/core/" + tt.adapter
+				edit = append(edit, "-require="+adapter+"@v0.0.0", "-replace="+adapter+"="+filepath.Join(top, "core", tt.adapter))
 			}
 			goRun(edit...)
 			goRun("mod", "tidy")
@@ -144,7 +144,7 @@ func TestEmbeddersModules(t *testing.T) {
 // builds, fettle and the kit are compatible.
 func TestAdaptersReplaceNothing(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(root, "integration", "adapters", "*", "go.mod"))
+	files, err := filepath.Glob(filepath.Join(root, "core", "adapters", "*", "go.mod"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {

@@ -8,9 +8,9 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
 
+	"github.com/fettle-dev/fettle/core/adapters/openai"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/integration/adapters/openai"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

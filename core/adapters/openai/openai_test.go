@@ -9,13 +9,13 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/adapters/openai"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
-	"github.com/fettle-dev/fettle/integration/adapters/openai"
 )
 
 type declaration struct {

@@ -23,12 +23,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/fettle-dev/fettle/core/adapters/otlp"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/telemetry"
-	"github.com/fettle-dev/fettle/integration/adapters/otlp"
 )
 
 const key = "sk-header-0123456789"

@@ -17,13 +17,13 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 	"google.golang.org/genai"
 
+	"github.com/fettle-dev/fettle/core/adapters/adk"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/integration/adapters/adk"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 	sdk "google.golang.org/genai"
 
+	"github.com/fettle-dev/fettle/core/adapters/genai"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
-	"github.com/fettle-dev/fettle/integration/adapters/genai"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/cloudwego/eino/adk"
 	einomodel "github.com/cloudwego/eino/components/model"
 
+	"github.com/fettle-dev/fettle/core/adapters/eino"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/integration/adapters/eino"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

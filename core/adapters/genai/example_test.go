@@ -7,9 +7,9 @@ import (
 
 	sdk "google.golang.org/genai"
 
+	"github.com/fettle-dev/fettle/core/adapters/genai"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/integration/adapters/genai"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

@@ -16,13 +16,13 @@ import (
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/adapters/eino"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
-	"github.com/fettle-dev/fettle/integration/adapters/eino"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

@@ -1,4 +1,4 @@
-module github.com/fettle-dev/fettle/integration/adapters/otlp
+module github.com/fettle-dev/fettle/core/adapters/otlp
 
 go 1.26.0
 

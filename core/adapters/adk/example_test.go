@@ -13,9 +13,9 @@ import (
 	"google.golang.org/adk/v2/tool"
 	"google.golang.org/genai"
 
+	"github.com/fettle-dev/fettle/core/adapters/adk"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/integration/adapters/adk"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
+	"github.com/fettle-dev/fettle/core/adapters/anthropic"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/integration/adapters/anthropic"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 

@@ -12,13 +12,13 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/adapters/anthropic"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
-	"github.com/fettle-dev/fettle/integration/adapters/anthropic"
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
