@@ -165,6 +165,9 @@ func (r *reader) claudeMatcher(name string, e hooks.Event, g *position.Table) (m
 		r.tell(m.Node.Line, "The matcher %.120q of %s matches none of %s; its hooks do not run.", matcher, name, strings.Join(triggers(e), ", "))
 		return "", false
 	}
+	if m != nil {
+		r.unmatched(e, matcher, m.Node.Line)
+	}
 	return text, true
 }
 

@@ -1,10 +1,13 @@
 package hookrun
 
 import (
-	"github.com/fettle-dev/fettle/core/hooks"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Subject is the subject of an event, with which matchers are compared. For BeforeTool
@@ -62,3 +65,24 @@ func (m matcher) matches(e hooks.Event, s Subject) bool {
 	}
 	return slices.ContainsFunc(s.Names, m.search.MatchString) || slices.ContainsFunc(s.Elsewhere, m.whole.MatchString)
 }
+
+// unmatched reports the words of a matcher that match no known tool and resemble one.
+// Other words may be tools of servers, or of the host.
+func (r *reader) unmatched(e hooks.Event, text string, line int) {
+	if !OfTools(e) || len(r.Tools) == 0 {
+		return
+	}
+	for word := range strings.SplitSeq(text, "|") {
+		word = strings.Trim(word, " ^$()")
+		like := nearest(word, r.Tools)
+		if like == "" || !toolWord().MatchString(word) {
+			continue
+		}
+		if m, err := newMatcher(e, word); err == nil && !m.matches(e, Subject{Names: r.Tools, Elsewhere: r.Tools}) {
+			r.note(fault.SeverityWarning, line, "%.80q in the matcher of %s matches no known tool. Did you mean %s?", word, e, like)
+		}
+	}
+}
+
+// toolWord matches a word of a matcher without a pattern.
+var toolWord = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_-]*$`)

@@ -27,6 +27,8 @@ type Origin struct {
 	// Env are additional variables of the commands' environment. Those of a hook itself
 	// take precedence.
 	Env map[string]string
+	// Tools are the known names of tools, for hints about matchers that match none of them.
+	Tools []string
 	// Claude: the definition was written for Claude Code.
 	Claude bool
 }
@@ -187,6 +189,7 @@ func (r *reader) group(e hooks.Event, n position.Node) {
 		r.tell(at, "The matcher %.120q of %s matches none of %s; its hooks never run.%s",
 			matcher, e, strings.Join(triggers(e), ", "), perhaps(matcher, triggers(e)))
 	}
+	r.unmatched(e, matcher, at)
 	for _, item := range list.List() {
 		if h, ok := r.hook(item); ok {
 			h.Event, h.Matcher, h.Sequential = e, matcher, sequential

@@ -24,7 +24,7 @@ type bringing struct {
 func (p bringing) find(m manifest, defaults []string) {
 	p.e.CommandsDir, p.e.SkillsDir = p.dirAt(commandsDir), p.dirAt(skillsDir)
 	p.e.AgentsDir, p.e.PoliciesDir = p.dirAt(agentsDir), p.dirAt(policiesDir)
-	p.e.HooksFile = p.file(hooksFile)
+	p.hooks()
 	names := m.ContextFileNames
 	if names == nil {
 		names = defaults
@@ -36,6 +36,20 @@ func (p bringing) find(m manifest, defaults []string) {
 		if path := p.c.plain(p.file(name)); path != "" && !slices.Contains(p.e.ContextFiles, path) {
 			p.e.ContextFiles = append(p.e.ContextFiles, path)
 		}
+	}
+}
+
+// hooks finds the file of hooks: hooks/hooks.json, or hooks.json in the extension's root.
+func (p bringing) hooks() {
+	p.e.HooksFile = p.file(hooksFile)
+	root := p.file(rootHooksFile)
+	switch {
+	case root == "":
+	case p.e.HooksFile == "":
+		p.e.HooksFile = root
+	default:
+		p.l.problems = append(p.l.problems, fault.Problem{Path: root, Extension: p.e.Name,
+			Message: fmt.Sprintf("The hooks of the extension %s in %s do not run, because it also has %s.", p.e.Name, rootHooksFile, hooksFile), Remedy: "Put all hooks into " + hooksFile + "."})
 	}
 }
 

@@ -4,10 +4,11 @@ package extensionstore
 
 // Names of the parts, below the directory of an extension.
 const (
-	commandsDir = "commands"
-	skillsDir   = "skills"
-	agentsDir   = "agents"
-	policiesDir = "policies"
-	hooksFile   = "hooks/hooks.json"
-	envFile     = ".env" // values of its settings that are not sensitive
+	commandsDir   = "commands"
+	skillsDir     = "skills"
+	agentsDir     = "agents"
+	policiesDir   = "policies"
+	hooksFile     = "hooks/hooks.json"
+	rootHooksFile = "hooks.json"
+	envFile       = ".env" // values of its settings that are not sensitive
 )

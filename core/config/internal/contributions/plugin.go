@@ -12,8 +12,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/skills"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // Variables of Claude Code: the directory of a plugin, and that of the project.
@@ -57,7 +59,17 @@ func pluginEnv(e extensions.Extension) []string {
 
 // originOf returns the origin of the hooks of an extension, without variables.
 func originOf(e extensions.Extension, data []byte) hookrun.Origin {
-	return hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name, Claude: claudeHooks(e, data)}
+	return hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name, Claude: claudeHooks(e, data), Tools: ToolNames()}
+}
+
+// ToolNames returns the names of tools that matchers of hooks may use: fettle's, and those
+// of other programs.
+func ToolNames() []string {
+	names := policy.WellKnownNames()
+	for _, name := range names {
+		names = append(names, toollist.NamesElsewhere(name)...)
+	}
+	return names
 }
 
 // claudeHooks reports whether the hooks of an extension are in the form of Claude Code.

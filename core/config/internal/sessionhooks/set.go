@@ -106,7 +106,7 @@ func New(o Options) *Set {
 // Load reads the hooks and replaces the previous ones. Mistakes are problems, not
 // errors.
 func (s *Set) Load(extensions []contributions.File) {
-	l := &loader{set: s, variables: map[string]string{
+	l := &loader{set: s, tools: contributions.ToolNames(), variables: map[string]string{
 		workspacePath: s.o.Workspace.Target(), "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
 	}}
 	if !s.o.Sources.Disabled {
@@ -132,6 +132,7 @@ func (s *Set) Load(extensions []contributions.File) {
 type loader struct {
 	set       *Set
 	variables map[string]string // of every file
+	tools     []string          // names for matchers
 	hooks     []hooks.Hook
 	problems  []fault.Problem
 }
@@ -177,7 +178,7 @@ func (l *loader) addDir(s hooks.Source, dir string) {
 }
 
 func (l *loader) origin(s hooks.Source, path string) hookrun.Origin {
-	return hookrun.Origin{Source: s, Path: path, Variables: l.variables}
+	return hookrun.Origin{Source: s, Path: path, Variables: l.variables, Tools: l.tools}
 }
 
 // masked returns a function that masks the secrets of a layer in the texts about
