@@ -19,7 +19,12 @@ const (
 	Everywhere Place = "Conversation" // while no dialog has the keyboard, and some also then
 	Completion Place = "Completion"
 	Search     Place = "History search"
-	Page       Place = "Pages and lists" // pages to read, diffs, output
+	Approval   Place = "Approvals"
+	Reason     Place = "Reason of a denial"
+	Form       Place = "Questions"
+	List       Place = "Lists"
+	Page       Place = "Pages"            // pages to read, output
+	PageSearch Place = "Search in a page" // while the text to find is typed
 )
 
 // Action names the effect of a key.
@@ -91,6 +96,11 @@ const (
 	Take   Action = "take"
 	Accept Action = "accept"
 	Close  Action = "close"
+
+	Mark     Action = "mark"
+	Skip     Action = "skip"
+	Previous Action = "previous"
+	Back     Action = "back"
 )
 
 // Key is a row of the table.
@@ -168,6 +178,50 @@ func Table() []Key {
 		{Search, Accept, []string{"enter", "tab", "right"}, []string{"kpenter"}, "inserts the match, to be changed or sent"},
 		{Search, Close, []string{"esc", "ctrl+g", "ctrl+c"}, nil, "ends the search"},
 
+		{Approval, Up, []string{"up", "shift+tab", "ctrl+p"}, nil, "selects the previous answer"},
+		{Approval, Down, []string{"down", "tab", "ctrl+n"}, nil, "selects the next answer"},
+		{Approval, Accept, []string{"enter"}, []string{"kpenter"}, "gives the selected answer. The letter or number of an answer gives it at once"},
+		{Approval, Close, []string{"esc", "ctrl+c"}, nil, "denies the call"},
+		{Approval, ScrollUp, []string{"shift+up"}, nil, "scrolls the call up a row, as the mouse wheel does"},
+		{Approval, ScrollDown, []string{"shift+down"}, nil, "scrolls it down a row"},
+		{Approval, PageUp, []string{"pgup", "ctrl+b"}, nil, "scrolls it up a page"},
+		{Approval, PageDown, []string{"pgdown", "space", "ctrl+f"}, nil, "scrolls it down a page"},
+		{Approval, HalfUp, []string{"ctrl+u"}, nil, "scrolls it up half a page"},
+		{Approval, HalfDown, []string{"ctrl+d"}, nil, "scrolls it down half a page"},
+		{Approval, ToStart, []string{"home"}, nil, "moves to its start"},
+		{Approval, ToEnd, []string{"end"}, nil, "moves to its end"},
+
+		{Reason, Accept, []string{"enter"}, []string{"kpenter"}, "denies the call, with the reason if one is typed"},
+		{Reason, Back, []string{"esc"}, nil, "returns to the answers; the reason remains"},
+		{Reason, Close, []string{"ctrl+c"}, nil, "denies the call without a reason"},
+		{Reason, ScrollUp, []string{"shift+up"}, nil, "scrolls the call up a row"},
+		{Reason, ScrollDown, []string{"shift+down"}, nil, "scrolls it down a row"},
+		{Reason, PageUp, []string{"pgup"}, nil, "scrolls it up a page"},
+		{Reason, PageDown, []string{"pgdown"}, nil, "scrolls it down a page"},
+
+		{Form, Up, []string{"up"}, nil, "selects the previous answer"},
+		{Form, Down, []string{"down"}, nil, "selects the next answer"},
+		{Form, Mark, []string{"space"}, nil, "marks the selected answer, if several may be chosen"},
+		{Form, Accept, []string{"enter"}, []string{"kpenter"}, "gives the selected, marked or typed answer. A number selects an answer; `y` or `n` answers a question for yes or no at once"},
+		{Form, Skip, []string{"tab"}, nil, "skips a question that may be left open"},
+		{Form, Previous, []string{"shift+tab"}, nil, "returns to the previous question"},
+		{Form, Close, []string{"esc", "ctrl+c"}, nil, "cancels all questions"},
+		{Form, PageUp, []string{"pgup", "ctrl+b"}, nil, "scrolls the question up a page"},
+		{Form, PageDown, []string{"pgdown", "ctrl+f"}, nil, "scrolls it down a page"},
+		{Form, HalfUp, []string{"ctrl+u"}, nil, "scrolls it up half a page"},
+		{Form, HalfDown, []string{"ctrl+d"}, nil, "scrolls it down half a page"},
+		{Form, ToStart, []string{"home"}, nil, "moves to its start"},
+		{Form, ToEnd, []string{"end"}, nil, "moves to its end"},
+
+		{List, Up, []string{"up", "ctrl+p"}, nil, "selects the previous entry, as the mouse wheel does"},
+		{List, Down, []string{"down", "ctrl+n"}, nil, "selects the next entry"},
+		{List, PageUp, []string{"pgup"}, nil, "moves up a page"},
+		{List, PageDown, []string{"pgdown"}, nil, "moves down a page"},
+		{List, ToStart, []string{"home"}, nil, "selects the first entry"},
+		{List, ToEnd, []string{"end"}, nil, "selects the last entry"},
+		{List, Accept, []string{"enter"}, []string{"kpenter"}, "chooses the selected entry. Typed text filters the list"},
+		{List, Close, []string{"esc", "ctrl+c"}, nil, "closes the list"},
+
 		{Page, ScrollUp, []string{"up"}, nil, "scrolls up a row, as the mouse wheel does"},
 		{Page, ScrollDown, []string{"down"}, nil, "scrolls down a row"},
 		{Page, PageUp, []string{"pgup", "ctrl+b"}, nil, "scrolls up a page"},
@@ -179,7 +233,10 @@ func Table() []Key {
 		{Page, FindText, []string{"/"}, nil, "searches a page; case is ignored"},
 		{Page, FindNext, []string{"n"}, nil, "moves to the next match"},
 		{Page, FindPrevious, []string{"N"}, nil, "moves to the previous match"},
-		{Page, Close, []string{"esc", "q", "enter"}, []string{"ctrl+c"}, "closes the page"},
+		{Page, Close, []string{"esc", "q", "enter"}, []string{"ctrl+c", "kpenter"}, "closes the page"},
+
+		{PageSearch, Accept, []string{"enter"}, []string{"kpenter"}, "finds the text"},
+		{PageSearch, Close, []string{"esc"}, []string{"ctrl+c"}, "ends the search"},
 	}
 }
 
@@ -208,6 +265,45 @@ var index = sync.OnceValue(func() map[key]Action {
 
 // Find returns the action of a stroke in a place; "" if it has none.
 func Find(p Place, stroke string) Action { return index()[key{p, stroke}] }
+
+// FindKey returns the action of a key in a place: that of the text that it types, otherwise
+// that of its stroke. Upper and lower case differ in the text.
+func FindKey(p Place, stroke, text string) Action {
+	if action := Find(p, text); action != "" {
+		return action
+	}
+	return Find(p, stroke)
+}
+
+// Short returns the first stroke of each action in a place, for hints: "↑↓", "pgup pgdn".
+func Short(p Place, actions ...Action) string {
+	var b strings.Builder
+	for _, action := range actions {
+		stroke := first()[key{p, string(action)}]
+		switch stroke {
+		case "up":
+			stroke = "↑"
+		case "down":
+			stroke = "↓"
+		case "pgdown":
+			stroke = "pgdn"
+		}
+		if b.Len() > 0 && stroke != "↓" {
+			b.WriteByte(' ')
+		}
+		b.WriteString(stroke)
+	}
+	return b.String()
+}
+
+// first has the first stroke of each action, by place and action.
+var first = sync.OnceValue(func() map[key]string {
+	strokes := map[key]string{}
+	for _, k := range Table() {
+		strokes[key{k.Place, string(k.Action)}] = k.Strokes[0]
+	}
+	return strokes
+})
 
 // Begins reports whether a stroke is the first of a pair in one of the places.
 func Begins(stroke string, places ...Place) bool {

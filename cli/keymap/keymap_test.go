@@ -48,6 +48,18 @@ func TestTable(t *testing.T) {
 	require.Empty(t, keymap.Find(keymap.Input, "f12"))
 }
 
+// Text of a key comes before its stroke, in upper or lower case; hints have the first
+// stroke of each action.
+func TestFindKey(t *testing.T) {
+	require.Equal(t, keymap.FindPrevious, keymap.FindKey(keymap.Page, "shift+n", "N"))
+	require.Equal(t, keymap.FindNext, keymap.FindKey(keymap.Page, "n", "n"))
+	require.Equal(t, keymap.PageDown, keymap.FindKey(keymap.Page, "space", " "))
+	require.Equal(t, keymap.PageUp, keymap.FindKey(keymap.Page, "pgup", ""))
+	require.Empty(t, keymap.FindKey(keymap.Page, "x", "x"))
+	require.Equal(t, "↑↓ pgup pgdn", keymap.Short(keymap.List, keymap.Up, keymap.Down, keymap.PageUp, keymap.PageDown))
+	require.Equal(t, "ctrl+end", keymap.Short(keymap.Everywhere, keymap.ToEnd))
+}
+
 func TestNames(t *testing.T) {
 	for stroke, want := range map[string]string{
 		"ctrl+r": "Ctrl-R", "ctrl+x ctrl+e": "Ctrl-X Ctrl-E", "pgdown": "PgDn", "shift+up": "Shift-Up", "?": "`?`", "q": "`q`",

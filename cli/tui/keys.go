@@ -86,7 +86,7 @@ func (m *screen) interrupt(armed bool) {
 		m.history.add("")
 		m.edited()
 	default:
-		m.armQuit("ctrl+c again to quit")
+		m.armQuit(keymap.Short(keymap.Input, keymap.Interrupt) + " again to quit")
 	}
 }
 
@@ -96,7 +96,7 @@ func (m *screen) leave(armed bool) {
 		m.quitting = true
 		return
 	}
-	m.armQuit("ctrl+d again cancels the turn and quits")
+	m.armQuit(keymap.Short(keymap.Input, keymap.Leave) + " again cancels the turn and quits")
 }
 
 // rewind handles Esc at an empty input: pressed twice, it lists the earlier prompts.
@@ -105,7 +105,7 @@ func (m *screen) rewind(armed bool) {
 		m.submit("/rewind")
 		return
 	}
-	m.rewindArmed, m.notice = true, "esc again goes back to an earlier prompt"
+	m.rewindArmed, m.notice = true, keymap.Short(keymap.Input, keymap.CancelWork)+" again goes back to an earlier prompt"
 	m.quitAsked++
 	m.h.after(quitFor, quitAskedMsg{m.quitAsked})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/pager"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
+	"github.com/fettle-dev/fettle/core/bus"
 )
 
 // Every key of the table has an effect where the table says so (UI-04).
@@ -47,24 +47,55 @@ func TestEveryKey(t *testing.T) {
 					r := newRig(t, newFake())
 					r.press("ctrl+r", stroke)
 					require.True(t, r.m.search == nil || r.m.search.words.Text() == "")
-				case keymap.Page:
-					text := make([]string, 100)
-					text[10], text[70] = "a match", "a match"
-					v := newRig(t, newFake()).m.style()
-					p := pager.NewOutput("t", text)
-					p.View(v, 12)
-					for _, stroke := range []string{"/", "m", "enter"} {
-						p.Key(keyOf(stroke))
-					}
-					p.Scroll(30)
-					before := p.View(v, 12)
-					require.Equal(t, k.Action == keymap.Close, p.Key(keyOf(stroke)))
-					require.Equal(t, k.Action == keymap.Close, slices.Equal(before, p.View(v, 12)), stroke)
+				case keymap.Approval, keymap.Reason, keymap.Form, keymap.List, keymap.Page, keymap.PageSearch:
+					r := newRig(t, newFake())
+					opened(r, k.Place)
+					before := r.text()
+					r.press(stroke)
+					require.NotEqual(t, before, r.text(), stroke)
 				default:
 					t.Fatalf("no test of the keys of %s", k.Place)
 				}
 			}
 		})
+	}
+}
+
+// opened opens a part of the screen, with its content at the middle.
+func opened(r *rig, place keymap.Place) {
+	switch place {
+	case keymap.Approval, keymap.Reason:
+		q := editQuestion()
+		q.Details.EditDetails.FileDiff = diffOf(100)
+		asks(r, q)
+		r.press("down", "down", "pgdown", "pgdown")
+		if place == keymap.Reason {
+			r.press("n", "x")
+		}
+	case keymap.Form:
+		asks(r, bus.AskUserRequest{Questions: []bus.UserQuestion{
+			{Question: "One?", Type: bus.QuestionText},
+			{Question: lines(100, "- line"), Type: bus.QuestionChoice, MultiSelect: true, Optional: true, Options: []bus.UserOption{{Label: "a"}, {Label: "b"}, {Label: "c"}}},
+		}})
+		r.press("x", "enter", "down", "pgup", "pgup")
+	case keymap.List:
+		r.picks(manyPick(120))
+		for range 40 {
+			r.press("down")
+		}
+	default:
+		text := make([]string, 100)
+		for i := range text {
+			text[i] = fmt.Sprint("line ", i)
+		}
+		text[10], text[70] = "a match", "a match"
+		r.m.pager = pager.NewOutput("t", text)
+		r.size(80, 24)
+		r.press("/")
+		r.typeIn("match")
+		if place == keymap.Page {
+			r.press("enter", "pgdown", "pgdown")
+		}
 	}
 }
 

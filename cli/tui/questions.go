@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/dialogs"
 	"github.com/fettle-dev/fettle/core/bus"
 )
@@ -114,7 +115,7 @@ func (m *screen) arm(msg armMsg) {
 // pauses.
 func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	if k.Text == "" {
-		if !q.armed || q.held != nil && dialogs.IsEnter(k) { // Enter after an answering key ends the same answer
+		if !q.armed || q.held != nil && isEnter(k) { // Enter after an answering key ends the same answer
 			return nil
 		}
 		q.held = nil
@@ -135,6 +136,10 @@ func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 		return m.giveKey(q, k)
 	}
 	return nil
+}
+
+func isEnter(k tea.KeyPressMsg) bool {
+	return keymap.Find(keymap.Approval, k.Keystroke()) == keymap.Accept
 }
 
 // release handles a held key because no other key has followed.

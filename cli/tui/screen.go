@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/highlight"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/pager"
@@ -253,6 +254,9 @@ func (m *screen) paste(text string) {
 	if q := m.question(); q != nil && q.armed && q.dialog.Paste(text) {
 		return
 	}
+	if m.pager != nil && m.pager.Paste(text) {
+		return
+	}
 	if m.picker != nil && m.pager == nil {
 		m.picker.Paste(text)
 		m.preview()
@@ -404,7 +408,7 @@ func (m *screen) workingLine() string {
 		text += " " + blocks.Duration(d)
 	}
 	if !t.ending {
-		text += " · esc cancels"
+		text += " · " + keymap.Short(keymap.Input, keymap.CancelWork) + " cancels"
 	}
 	if n := len(m.questions); n > 0 && m.question() == nil {
 		text += " · a request waits until you pause"

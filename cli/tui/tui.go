@@ -7,8 +7,8 @@
 // the text of a retried answer disappears. Text in the scrollback of a terminal could
 // not be changed.
 //
-// The spinner and the bar of the used context are those of charm.land/bubbles/v2. The
-// spinner moves by the timer of the session instead of its own, so that nothing wakes an
+// The spinner, the bar of the used context and the help of pages and lists are those of
+// charm.land/bubbles/v2. The spinner moves by the timer of the session instead of its own, so that nothing wakes an
 // idle session. The packages below this one state why they draw text fields, windows, lists
 // and pages themselves.
 package tui

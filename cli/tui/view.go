@@ -7,6 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
@@ -103,7 +104,7 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	case q != nil:
 		part, cursor = q.dialog.View(v, l.input, q.armed)
 	case m.pager != nil:
-		part = m.pager.View(v, l.input)
+		part, cursor = m.pager.View(v, l.input)
 	case m.picker != nil:
 		part, cursor = m.picker.View(v, l.input)
 	default:
@@ -120,7 +121,7 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 		lines = lines[:min(len(lines), rows)]
 	}
 	if more && len(lines) > 0 {
-		lines = append(lines[:len(lines)-1:len(lines)-1], v.Theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.Columns, "…")))
+		lines = append(lines[:len(lines)-1:len(lines)-1], v.Theme.Dim.Render(display.Cut("↓ more below ("+keymap.Short(keymap.Everywhere, keymap.PageDown, keymap.ToEnd)+")", v.Columns, "…")))
 	}
 	for len(lines) < rows {
 		lines = append(lines, "")

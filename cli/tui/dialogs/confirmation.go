@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/approval"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
@@ -88,25 +89,20 @@ func (c *Confirmation) Failed(why string) { c.wrong = why }
 
 func (c *Confirmation) Key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	c.wrong = ""
-	stroke := k.Keystroke()
 	if c.refusing {
-		return c.wordKey(k, stroke), nil
+		return c.wordKey(k), nil
 	}
-	switch stroke {
-	case "esc", "ctrl+c":
+	switch action := keymap.Find(keymap.Approval, k.Keystroke()); action {
+	case keymap.Close:
 		return c.answer(bus.Cancel), nil
-	case "up", "shift+tab", "ctrl+p":
+	case keymap.Up:
 		c.at = (c.at + len(c.choices) - 1) % len(c.choices)
-	case "down", "tab", "ctrl+n":
+	case keymap.Down:
 		c.at = (c.at + 1) % len(c.choices)
-	case "enter", "kpenter":
+	case keymap.Accept:
 		return c.choose(c.at)
-	case "shift+up":
-		c.Scroll(-1)
-	case "shift+down":
-		c.Scroll(1)
 	default:
-		if c.Scroller.Key(stroke) {
+		if c.Do(action) {
 			break
 		}
 		if i, found := c.typed(k); found {
@@ -131,32 +127,21 @@ func (c *Confirmation) choose(i int) (bus.Answer, tea.Cmd) {
 }
 
 // wordKey handles a key while the reason for a denial is typed.
-func (c *Confirmation) wordKey(k tea.KeyPressMsg, stroke string) bus.Answer {
-	switch stroke {
-	case "enter", "kpenter":
+func (c *Confirmation) wordKey(k tea.KeyPressMsg) bus.Answer {
+	switch action := keymap.Find(keymap.Reason, k.Keystroke()); action {
+	case keymap.Accept:
 		return c.answer(bus.Cancel)
-	case "esc": // the text remains for the next denial
+	case keymap.Back: // the text remains for the next denial
 		c.refusing = false
-	case "ctrl+c":
+	case keymap.Close:
 		c.words.Reset()
 		return c.answer(bus.Cancel)
-	case "pgup", "pgdown", "shift+up", "shift+down": // reading the call while explaining
-		c.scrollBody(stroke)
 	default:
-		c.words.Key(k, frame.Inside(c.look.Columns)-noWidth)
+		if !c.Do(action) { // otherwise the call is read while the reason is typed
+			c.words.Key(k, frame.Inside(c.look.Columns)-noWidth)
+		}
 	}
 	return nil
-}
-
-func (c *Confirmation) scrollBody(stroke string) {
-	switch stroke {
-	case "shift+up":
-		c.Scroll(-1)
-	case "shift+down":
-		c.Scroll(1)
-	default:
-		c.Scroller.Key(stroke)
-	}
 }
 
 func (c *Confirmation) answer(o bus.Outcome) bus.Answer {

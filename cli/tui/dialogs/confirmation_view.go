@@ -8,6 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
@@ -137,18 +138,24 @@ func (c *Confirmation) aside(v blocks.Style) string {
 }
 
 // hints lists the keys, the way out last.
-func (c *Confirmation) hints(armed bool) []string {
+func (c *Confirmation) hints(armed bool) []frame.Hint {
 	switch {
 	case !armed:
-		return []string{"keys count after a pause"}
+		return []frame.Hint{notArmed()}
 	case c.refusing:
-		return []string{"enter denies", "ctrl+j new line", "esc back to the choices"}
+		return []frame.Hint{
+			frame.Keys(keymap.Reason, "denies", keymap.Accept), {Keys: "ctrl+j", Effect: "new line"},
+			frame.Keys(keymap.Reason, "back to the choices", keymap.Back),
+		}
 	}
-	hints := []string{"↑↓ or letter selects", "enter answers"}
+	hints := []frame.Hint{
+		frame.Keys(keymap.Approval, "or letter selects", keymap.Up, keymap.Down),
+		frame.Keys(keymap.Approval, "answers", keymap.Accept),
+	}
 	if c.Total > c.Rows {
-		hints = append(hints, "pgup pgdn scroll")
+		hints = append(hints, frame.Keys(keymap.Approval, "scroll", keymap.PageUp, keymap.PageDown))
 	}
-	return append(hints, "esc denies")
+	return append(hints, frame.Keys(keymap.Approval, "denies", keymap.Close))
 }
 
 // lower returns the part below the description. listed reports that the description has
@@ -276,7 +283,7 @@ func (c *Confirmation) line(v blocks.Style, i, width int, text []string, armed b
 // for one line each.
 func (c *Confirmation) packed(v blocks.Style, armed bool) (lines []string) {
 	if !armed {
-		return []string{v.Theme.Dim.Render(display.Cut(c.hints(armed)[0], v.Columns, "…"))}
+		return []string{v.Theme.Dim.Render(display.Cut(c.hints(armed)[0].String(), v.Columns, "…"))}
 	}
 	line, width := "", 0
 	for i, choice := range c.choices {

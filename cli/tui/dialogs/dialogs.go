@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -28,6 +29,9 @@ type Dialog interface {
 	Failed(why string)
 }
 
+// notArmed is the hint while keys do not count.
+func notArmed() frame.Hint { return frame.Hint{Effect: "keys count after a pause"} }
+
 // Meaning classifies a printable key for a dialog.
 type Meaning int
 
@@ -36,8 +40,3 @@ const (
 	Answers                 // answers, or opens an editor
 	Stray                   // unused: the user types text meant for the input
 )
-
-// IsEnter reports whether a key is Enter.
-func IsEnter(k tea.KeyPressMsg) bool {
-	return k.Keystroke() == "enter" || k.Keystroke() == "kpenter"
-}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 	"github.com/fettle-dev/fettle/core/bus"
@@ -95,43 +96,61 @@ func (f *Form) Failed(why string) { f.wrong = why }
 func (f *Form) Key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	f.wrong = ""
 	q := f.field()
-	switch stroke := k.Keystroke(); {
-	case stroke == "esc" || stroke == "ctrl+c":
+	switch action := keymap.Find(keymap.Form, k.Keystroke()); {
+	case action == keymap.Close:
 		return bus.AskUserResponse{CorrelationID: f.request.CorrelationID, Answers: map[string]string{}, Cancelled: true}, nil
 	case len(f.fields) == 0:
 		return f.next(), nil
-	case stroke == "shift+tab":
+	case action == keymap.Previous:
 		f.at, f.Offset, f.moved = max(f.at-1, 0), 0, false
 		f.field().left = false
-	case stroke == "tab" && q.omittable():
+	case action == keymap.Skip && q.omittable():
 		q.left = true
 		return f.next(), nil
 	case q.Type == bus.QuestionYesNo:
-		return f.yesNoKey(q, k, stroke), nil
-	case IsEnter(k):
+		return f.yesNoKey(q, k, action), nil
+	case action == keymap.Accept:
 		return f.enter(q), nil
-	case q.choice() && f.optionKey(q, k, stroke):
-	case q.typing():
-		if !q.words.Key(k, frame.Inside(f.columns)-2) {
-			f.Scroller.Key(stroke)
-		}
+	case q.choice() && f.optionKey(q, k, action):
+	case q.typing() && q.words.Key(k, frame.Inside(f.columns)-2):
 	default:
-		f.Scroller.Key(stroke)
+		f.scrollKey(action)
 	}
 	return nil, nil
 }
 
-func (f *Form) yesNoKey(q *field, k tea.KeyPressMsg, stroke string) bus.Answer {
+// scrollKey performs an action that scrolls the question, and reports whether it was one.
+// Keys that select or mark scroll if the question has nothing to select or mark.
+func (f *Form) scrollKey(action keymap.Action) bool {
+	switch action {
+	case keymap.Up:
+		action = keymap.ScrollUp
+	case keymap.Down:
+		action = keymap.ScrollDown
+	case keymap.Mark:
+		action = keymap.PageDown
+	}
+	f.moved = false
+	return f.Do(action)
+}
+
+// Scroll moves the window on the question by n rows, down if n > 0.
+func (f *Form) Scroll(n int) {
+	f.moved = false
+	f.Scroller.Scroll(n)
+}
+
+func (f *Form) yesNoKey(q *field, k tea.KeyPressMsg, action keymap.Action) bus.Answer {
 	switch text := strings.ToLower(k.Text); {
-	case text == "y", IsEnter(k) && q.at == yes:
+	case text == "y", action == keymap.Accept && q.at == yes:
 		q.answer = "yes"
-	case text == "n", IsEnter(k):
+	case text == "n", action == keymap.Accept:
 		q.answer = "no"
-	case stroke == "up", stroke == "down":
+	case action == keymap.Up, action == keymap.Down:
 		q.at, f.moved = yes+no-q.at, true
 		return nil
 	default:
-		if !f.Scroller.Key(stroke) {
+		if !f.scrollKey(action) {
 			f.wrong = "Type y or n."
 		}
 		return nil
@@ -141,19 +160,19 @@ func (f *Form) yesNoKey(q *field, k tea.KeyPressMsg, stroke string) bus.Answer {
 
 // optionKey handles a key that moves between options or marks one, and reports
 // whether it was one.
-func (f *Form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
+func (f *Form) optionKey(q *field, k tea.KeyPressMsg, action keymap.Action) bool {
 	last := len(q.Options)
 	switch {
-	case stroke == "up":
+	case action == keymap.Up:
 		f.moved = true
 		q.at = max(q.at-1, 0)
-	case stroke == "down":
+	case action == keymap.Down:
 		f.moved = true
 		q.at = min(q.at+1, last)
 	case q.at == last: // any other key is text
 		return false
-	case stroke == "space" && q.MultiSelect:
-		q.chosen[q.at] = !q.chosen[q.at]
+	case action == keymap.Mark && q.MultiSelect:
+		q.chosen[q.at], f.moved = !q.chosen[q.at], true
 	case len(k.Text) == 1 && k.Text >= "1" && k.Text <= "9":
 		n := int(k.Text[0] - '1')
 		if n > last {

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
 	"github.com/fettle-dev/fettle/core/bus"
@@ -186,32 +187,40 @@ func (f *Form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
 }
 
 // keys lists the available keys.
-func (f *Form) keys(armed bool) []string {
+func (f *Form) keys(armed bool) (hints []frame.Hint) {
 	if !armed {
-		return []string{"keys count after a pause"}
+		return []frame.Hint{notArmed()}
+	}
+	add := func(effect string, actions ...keymap.Action) {
+		hints = append(hints, frame.Keys(keymap.Form, effect, actions...))
 	}
 	q := f.field()
-	keys := []string{"enter answers"}
 	switch {
 	case q.Type == bus.QuestionYesNo:
-		keys = []string{"y or n answers", "↑↓ selects", "enter answers"}
-	case q.choice() && q.MultiSelect:
-		keys = []string{"↑↓ or number selects", "space marks", "enter answers"}
+		hints = append(hints, frame.Hint{Keys: "y or n", Effect: "answers"})
+		add("selects", keymap.Up, keymap.Down)
 	case q.choice():
-		keys = []string{"↑↓ or number selects", "enter answers"}
-	}
-	if q.omittable() {
-		out := "tab skips"
-		if q.Default != "" {
-			out = "tab: " + display.Cut(display.Line(q.Default), 20, "…")
+		add("or number selects", keymap.Up, keymap.Down)
+		if q.MultiSelect {
+			add("marks", keymap.Mark)
 		}
-		keys = append(keys, out)
+	}
+	add("answers", keymap.Accept)
+	switch {
+	case q.Default != "":
+		hint := frame.Keys(keymap.Form, display.Cut(display.Line(q.Default), 20, "…"), keymap.Skip)
+		hint.Keys += ":"
+		hints = append(hints, hint)
+	case q.omittable():
+		add("skips", keymap.Skip)
 	}
 	if f.at > 0 {
-		keys = append(keys, "shift+tab back")
+		add("back", keymap.Previous)
 	}
 	if len(f.fields) > 1 {
-		return append(keys, "esc cancels all")
+		add("cancels all", keymap.Close)
+		return hints
 	}
-	return append(keys, "esc cancels")
+	add("cancels", keymap.Close)
+	return hints
 }

@@ -3,7 +3,9 @@
 //
 // The window is not the viewport of charm.land/bubbles/v2 (v2.2.1). That one measures every
 // line whenever its content is set, pads the visible ones again for each frame, and keeps
-// its place by line number, which a resized window changes.
+// its place by line number, which a resized window changes. The help of bubbles leaves out
+// the last keys if space is short. Pages and lists, which name the way out early, use it;
+// boxes, which name it last, do not.
 package frame
 
 import (
@@ -17,9 +19,9 @@ import (
 // Box is a frame around lines: a title and an aside in its upper border, hints in its
 // lower border, and rules with labels between its sections.
 type Box struct {
-	Title, Aside string   // plain text; may contain control characters
-	Hints        []string // keys; the last one always remains
-	Foot         string   // at the right end of the lower border
+	Title, Aside string // plain text; may contain control characters
+	Hints        []Hint // the last one always remains
+	Foot         string // at the right end of the lower border
 	Border       theme.Style
 	Sections     []Section
 }
@@ -96,9 +98,13 @@ func (b Box) rule(v blocks.Style, left, right, text, label string, look theme.St
 
 // JoinHints joins as many hints as fit. The last one always remains, because it is the
 // way out.
-func JoinHints(hints []string, columns int) string {
+func JoinHints(hints []Hint, columns int) string {
 	for len(hints) > 0 {
-		if text := strings.Join(hints, " · "); display.Width(text) <= columns || len(hints) == 1 {
+		texts := make([]string, len(hints))
+		for i, h := range hints {
+			texts[i] = h.String()
+		}
+		if text := strings.Join(texts, " · "); display.Width(text) <= columns || len(hints) == 1 {
 			return display.Cut(text, max(columns, 0), "…")
 		}
 		hints = append(hints[:max(len(hints)-2, 0):max(len(hints)-2, 0)], hints[len(hints)-1])

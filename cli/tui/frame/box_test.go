@@ -17,7 +17,7 @@ func TestBoxWidth(t *testing.T) {
 		for columns := range 100 {
 			v := blocks.Style{Columns: columns + 1, Theme: th}
 			b := Box{
-				Title: "A title \x1b[2J 日本語", Aside: "an aside", Hints: []string{"one hint", "another hint", "the way out"},
+				Title: "A title \x1b[2J 日本語", Aside: "an aside", Hints: []Hint{{"one", "hint"}, {"another", "hint"}, {"the", "way out"}},
 				Sections: []Section{{Lines: []string{display.Cut("日本語 a line", Inside(v.Columns), ""), ""}}, {Lines: []string{"x"}, Label: "1–9 of 10"}},
 			}
 			lines := b.Draw(v)
@@ -30,7 +30,7 @@ func TestBoxWidth(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, "a · c", JoinHints([]string{"a", "bbbbbb", "c"}, 8))
-	require.Equal(t, "l…", JoinHints([]string{"a", "long"}, 2))
+	require.Equal(t, "a · c", JoinHints([]Hint{{"a", ""}, {"bbbbbb", ""}, {"c", ""}}, 8))
+	require.Equal(t, "l…", JoinHints([]Hint{{"a", ""}, {"", "long"}}, 2))
 	require.Empty(t, JoinHints(nil, 10))
 }

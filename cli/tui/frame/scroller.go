@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/fettle-dev/fettle/cli/keymap"
 )
 
 // Scroller is a scrollable window on lines. The zero value is at their start.
@@ -59,38 +61,29 @@ func (s *Scroller) Scroll(n int) {
 	s.Offset = max(0, min(s.Offset+n, s.Total-s.Rows))
 }
 
-// Key scrolls, and reports whether the key was a scroll key.
-func (s *Scroller) Key(stroke string) bool {
-	switch stroke {
-	case "up":
+// Do performs an action that scrolls, and reports whether it was one.
+func (s *Scroller) Do(action keymap.Action) bool {
+	switch action {
+	case keymap.ScrollUp:
 		s.Scroll(-1)
-	case "down":
+	case keymap.ScrollDown:
 		s.Scroll(1)
-	case "pgup", "ctrl+b":
+	case keymap.PageUp:
 		s.Scroll(-max(s.Rows-1, 1))
-	case "pgdown", "ctrl+f", "space":
+	case keymap.PageDown:
 		s.Scroll(max(s.Rows-1, 1))
-	case "ctrl+u":
+	case keymap.HalfUp:
 		s.Scroll(-max(s.Rows/2, 1))
-	case "ctrl+d":
+	case keymap.HalfDown:
 		s.Scroll(max(s.Rows/2, 1))
-	case "home":
+	case keymap.ToStart:
 		s.Scroll(-s.Total)
-	case "end":
+	case keymap.ToEnd:
 		s.Scroll(s.Total)
 	default:
 		return false
 	}
 	return true
-}
-
-// Where describes the visible range and the keys; it returns "" if everything is
-// visible.
-func (s *Scroller) Where() string {
-	if position := s.Position(); position != "" {
-		return position + ", ↑↓ pgup pgdn"
-	}
-	return ""
 }
 
 // Position describes the visible range; it returns "" if everything is visible.

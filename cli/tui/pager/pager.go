@@ -6,8 +6,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
+	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
 
 // Model is a page on the screen. It is not safe for concurrent use.
@@ -21,20 +23,31 @@ type Model struct {
 	lines []string // of text or output, for the style
 	look  blocks.Style
 
-	query     string // searched for
-	searching bool   // query is being typed
-	found     int    // index of the last match in lines
-	missing   bool   // there is no match
+	query     textfield.Model // searched for
+	searching bool            // query is being typed
+	found     int             // index of the last match in lines
+	missing   bool            // there is no match
 }
 
 // New returns a page of Markdown.
 func New(title, text string) *Model { return &Model{title: title, text: text} }
 
-// View returns at most rows lines: the title, the visible lines and the keys.
-func (p *Model) View(v blocks.Style, rows int) []string {
+// View returns at most rows lines: the title, the visible lines and the keys, and the cursor
+// while a search is typed.
+func (p *Model) View(v blocks.Style, rows int) ([]string, *tea.Cursor) {
+	shown, where := p.visible(v, rows-2)
+	lines := append([]string{frame.Titled(v, p.title)}, shown...)
+	if p.searching {
+		text, _, x := p.query.View(max(v.Columns-1, 1), 1)
+		return append(lines, "/"+text[0]), tea.NewCursor(1+x, len(lines))
+	}
+	return append(lines, frame.Footer(v, p.hints(where)...)), nil
+}
+
+// visible returns the visible lines, and their position; "" if all are visible.
+func (p *Model) visible(v blocks.Style, rows int) (lines []string, where string) {
 	if p.file != nil {
-		shown, where := p.file.view(v, rows-2)
-		return p.framed(v, shown, where)
+		return p.file.view(v, rows)
 	}
 	if p.lines == nil || p.look != v {
 		before := p.lines
@@ -46,18 +59,8 @@ func (p *Model) View(v blocks.Style, rows int) []string {
 		}
 		p.scroller.Redrawn(before, p.lines)
 	}
-	shown := p.scroller.Window(p.lines, rows-2)
-	return p.framed(v, shown, p.scroller.Where())
-}
-
-// framed returns lines below the title and above the keys.
-func (p *Model) framed(v blocks.Style, shown []string, where string) []string {
-	lines := append([]string{frame.Titled(v, p.title)}, shown...)
-	keys := p.foot()
-	if where != "" {
-		keys += " · " + where
-	}
-	return append(lines, v.Theme.Dim.Render(display.Cut(keys, v.Columns, "…")))
+	lines = p.scroller.Window(p.lines, rows)
+	return lines, p.scroller.Position()
 }
 
 // Scroll moves the page by n rows, down if n > 0.
@@ -69,25 +72,36 @@ func (p *Model) Scroll(n int) {
 	p.scroller.Scroll(n)
 }
 
-// Key handles a key, and reports whether the pager closes.
-func (p *Model) Key(k tea.KeyPressMsg) (closes bool) {
-	if p.searchKey(k) {
-		return false
+// Paste adds text to the search that is typed, and reports whether there is one.
+func (p *Model) Paste(text string) bool {
+	if p.searching {
+		p.query.Insert(display.Line(text))
 	}
-	switch stroke := k.Keystroke(); stroke {
-	case "esc", "q", "enter", "ctrl+c":
-		return true
-	default:
-		p.move(stroke)
-	}
-	return false
+	return p.searching
 }
 
-// move scrolls by a key.
-func (p *Model) move(stroke string) {
-	if p.file != nil {
-		p.file.key(stroke)
-		return
+// Key handles a key, and reports whether the page closes.
+func (p *Model) Key(k tea.KeyPressMsg) (closes bool) {
+	if p.searching {
+		p.searchKey(k)
+		return false
 	}
-	p.scroller.Key(stroke)
+	switch action := keymap.FindKey(keymap.Page, k.Keystroke(), k.Text); action {
+	case keymap.Close:
+		return true
+	case keymap.FindText:
+		p.searching, p.missing = true, false
+		p.query.Reset()
+	case keymap.FindNext:
+		p.find(1)
+	case keymap.FindPrevious:
+		p.find(-1)
+	default:
+		if p.file != nil {
+			p.file.do(action)
+		} else {
+			p.scroller.Do(action)
+		}
+	}
+	return false
 }

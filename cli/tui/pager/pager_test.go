@@ -48,16 +48,16 @@ func TestScroll(t *testing.T) {
 		"text": New("t", strings.Repeat("- line\n", 50)), "output": NewOutput("t", strings.Split(strings.TrimSpace(text), "\n")), "file": file,
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := p.View(v, 12)
+			start := view(p, v, 12)
 			p.Scroll(3)
-			moved := p.View(v, 12)
+			moved := view(p, v, 12)
 			require.NotEqual(t, start, moved)
 			p.Scroll(1000)
-			end := p.View(v, 12)
+			end := view(p, v, 12)
 			require.NotEqual(t, moved, end)
 			require.Len(t, end, 12)
 			p.Scroll(-1000)
-			require.Equal(t, start, p.View(v, 12))
+			require.Equal(t, start, view(p, v, 12))
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestSizes(t *testing.T) {
 	for _, p := range []*Model{New("日本語", text), NewOutput("日本語", blocks.Lines(text)), file} {
 		for columns := 8; columns < 90; columns += 3 {
 			for rows := 2; rows < 30; rows++ {
-				lines := p.View(blocks.Style{Columns: columns, Theme: new(theme.Theme)}, rows)
+				lines := view(p, blocks.Style{Columns: columns, Theme: new(theme.Theme)}, rows)
 				require.LessOrEqual(t, len(lines), max(rows, 3))
 				for _, line := range lines {
 					require.LessOrEqual(t, display.Width(line), columns, "%dx%d: %q", columns, rows, line)
@@ -78,4 +78,9 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func view(p *Model, v blocks.Style, rows int) []string {
+	lines, _ := p.View(v, rows)
+	return lines
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
@@ -173,19 +174,19 @@ func (s *savedOutput) view(v blocks.Style, rows int) (shown []string, where stri
 	if first == last {
 		return nil, ""
 	}
-	return shown[first:last], fmt.Sprintf("%d %% of %s lines, ↑↓ pgup pgdn", 100*(of[last-1]+1)/s.pieces, display.Thousands(s.lines))
+	return shown[first:last], fmt.Sprintf("%d %% of %s lines", 100*(of[last-1]+1)/s.pieces, display.Thousands(s.lines))
 }
 
-// key scrolls.
-func (s *savedOutput) key(stroke string) {
+// do performs an action that scrolls.
+func (s *savedOutput) do(action keymap.Action) {
 	move := frame.Scroller{Total: 2 * maxVisible, Rows: s.rows, Offset: maxVisible / 2}
-	if !move.Key(stroke) {
+	if !move.Do(action) {
 		return
 	}
-	switch stroke {
-	case "home":
+	switch action {
+	case keymap.ToStart:
 		s.top, s.row = 0, 0
-	case "end":
+	case keymap.ToEnd:
 		s.top, s.row = s.pieces, 0
 		s.up(s.rows)
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
+	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
 
 // NewOutput returns a page of lines of output with their numbers. The lines are safe for
@@ -45,58 +46,33 @@ func (p *Model) numbered(v blocks.Style) []string {
 	return lines
 }
 
-// searchKey handles a key of the search, and reports whether it was one: "/" begins,
-// n and N move to the next and previous match, g and G to the start and end.
-func (p *Model) searchKey(k tea.KeyPressMsg) bool {
-	stroke := k.Keystroke()
-	if p.searching {
-		switch {
-		case stroke == "enter":
-			p.searching = false
-			p.find(1)
-		case stroke == "esc" || stroke == "ctrl+c":
-			p.searching, p.query = false, ""
-		case stroke == "backspace":
-			_, size := lastRune(p.query)
-			p.query = p.query[:len(p.query)-size]
-		default:
-			p.query += k.Text
-		}
-		return true
-	}
-	switch keymap.Find(keymap.Page, k.Text) {
-	case keymap.FindText:
-		p.searching, p.query = true, ""
-	case keymap.FindNext:
+// searchKey handles a key while the text to find is typed.
+func (p *Model) searchKey(k tea.KeyPressMsg) {
+	switch keymap.Find(keymap.PageSearch, k.Keystroke()) {
+	case keymap.Accept:
+		p.searching = false
 		p.find(1)
-	case keymap.FindPrevious:
-		p.find(-1)
-	case keymap.ToStart:
-		p.move("home")
-	case keymap.ToEnd:
-		p.move("end")
+	case keymap.Close:
+		p.searching = false
+		p.query.Reset()
 	default:
-		return false
+		if keymap.Find(keymap.Edit, k.Keystroke()) != keymap.NewLine { // it has one line
+			p.query.Key(k, queryColumns)
+		}
 	}
-	return true
 }
 
-// lastRune returns the last character of a text and its size.
-func lastRune(text string) (last rune, size int) {
-	for i, r := range text {
-		last, size = r, len(text)-i
-	}
-	return last, size
-}
+// queryColumns is the width of the text to find for keys that move by rows; it has one row.
+const queryColumns = 1 << 20
 
 // find moves to the next line that contains the query, in a direction, and around the
 // end.
 func (p *Model) find(direction int) {
 	p.missing = false
-	if p.query == "" {
+	query := strings.ToLower(p.query.Text())
+	if query == "" {
 		return
 	}
-	query := strings.ToLower(p.query)
 	if p.file != nil {
 		p.missing = !p.file.find(query, direction)
 		return
@@ -120,17 +96,23 @@ func (p *Model) find(direction int) {
 	p.missing = true
 }
 
-// foot describes the keys, or the search.
-func (p *Model) foot() string {
-	switch {
-	case p.searching:
-		return "/" + display.Line(p.query)
-	case p.missing:
-		return "not found: " + display.Line(p.query)
-	case p.query != "":
-		return "esc closes · n N next and previous match"
-	case p.output != nil || p.file != nil:
-		return "esc closes · / searches · g G start and end"
+// hints lists the keys, or reports a search without a match. where is the visible part.
+func (p *Model) hints(where string) []frame.Hint {
+	if p.missing {
+		return []frame.Hint{{Effect: "not found: " + p.query.Text()}}
 	}
-	return "esc closes"
+	hints := []frame.Hint{frame.Keys(keymap.Page, "closes", keymap.Close)}
+	if where != "" {
+		hints = append(hints, frame.Hint{Effect: where})
+	}
+	switch {
+	case p.query.Text() != "":
+		hints = append(hints, frame.Keys(keymap.Page, "next and previous match", keymap.FindNext, keymap.FindPrevious))
+	case p.output != nil || p.file != nil:
+		hints = append(hints, frame.Keys(keymap.Page, "searches", keymap.FindText))
+	}
+	if where != "" {
+		hints = append(hints, frame.Keys(keymap.Page, "", keymap.ScrollUp, keymap.ScrollDown, keymap.PageUp, keymap.PageDown, keymap.ToStart, keymap.ToEnd))
+	}
+	return hints
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/textfield"
 )
@@ -132,10 +133,10 @@ const (
 // Key handles a key. An item without input is not chosen.
 func (p *Model) Key(k tea.KeyPressMsg) Effect {
 	p.notice = ""
-	switch stroke := k.Keystroke(); stroke {
-	case "esc", "ctrl+c":
+	switch keymap.Find(keymap.List, k.Keystroke()) {
+	case keymap.Close:
 		return Closed
-	case "enter", "kpenter":
+	case keymap.Accept:
 		i := p.selected()
 		if i < 0 {
 			return Moved
@@ -145,20 +146,22 @@ func (p *Model) Key(k tea.KeyPressMsg) Effect {
 			return Moved
 		}
 		return Chosen
-	case "up", "ctrl+p":
+	case keymap.Up:
 		p.Scroll(-1)
-	case "down", "ctrl+n":
+	case keymap.Down:
 		p.Scroll(1)
-	case "pgup":
+	case keymap.PageUp:
 		p.Scroll(-max(p.page-1, 1))
-	case "pgdown":
+	case keymap.PageDown:
 		p.Scroll(max(p.page-1, 1))
-	case "home":
+	case keymap.ToStart:
 		p.Scroll(-len(p.shown))
-	case "end":
+	case keymap.ToEnd:
 		p.Scroll(len(p.shown))
-	case "alt+enter", "ctrl+j", "shift+enter", "ctrl+enter": // the filter has one line
 	default:
+		if keymap.Find(keymap.Edit, k.Keystroke()) == keymap.NewLine { // the filter has one line
+			break
+		}
 		if before := p.filter.Text(); p.filter.Key(k, filterColumns) {
 			if p.filter.Text() != before {
 				p.refilter()

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/keymap"
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
@@ -125,14 +126,16 @@ func (p *Model) drawKeys(v blocks.Style) string {
 	if p.notice != "" {
 		return v.Theme.Warning.Render(display.Cut(p.notice, v.Columns, "…"))
 	}
-	keys := "enter chooses · esc closes · type to filter"
-	switch {
-	case len(p.rows) == 0:
-		keys = "esc closes"
-	case len(p.shown) > p.page:
-		keys += fmt.Sprintf(" · %d–%d, ↑↓ pgup pgdn", p.offset+1, min(p.offset+p.page, len(p.shown)))
+	hints := []frame.Hint{frame.Keys(keymap.List, "closes", keymap.Close)}
+	if len(p.rows) > 0 {
+		hints = slices.Insert(hints, 0, frame.Keys(keymap.List, "chooses", keymap.Accept))
+		hints = append(hints, frame.Hint{Keys: "type", Effect: "to filter"})
 	}
-	return v.Theme.Dim.Render(display.Cut(keys, v.Columns, "…"))
+	if len(p.shown) > p.page {
+		shown := fmt.Sprintf("%d–%d of %d", p.offset+1, min(p.offset+p.page, len(p.shown)), len(p.shown))
+		hints = append(hints, frame.Hint{Effect: shown}, frame.Keys(keymap.List, "", keymap.Up, keymap.Down, keymap.PageUp, keymap.PageDown))
+	}
+	return frame.Footer(v, hints...)
 }
 
 // drawItems returns the visible items: a mark, the name, the state, the description.
