@@ -129,7 +129,7 @@ func (d *Dir) computed(c Change, now File) (data []byte, carried bool, err error
 		return nil, false, err
 	}
 	if data, err = carry(base, now, ours); err != nil {
-		return nil, false, fault.Wrap(stale.Code, "", stale.Message+" The change does not carry over: "+err.Error(), stale.Remedy, err).Because(stale.Reason)
+		return nil, false, fault.Wrap(stale.Code, "", stale.Message+" The change does not carry over: "+strings.TrimSuffix(err.Error(), ".")+".", stale.Remedy, err).Because(stale.Reason)
 	}
 	return data, true, nil
 }
@@ -141,7 +141,7 @@ func carry(base, now File, ours []byte) ([]byte, error) {
 	for i, data := range [][]byte{base.Data, ours, now.Data} {
 		doc, err := File{Name: now.Name, Data: data}.document()
 		if doc.Format.Newline = ""; err != nil || i > 0 && doc.Format != format {
-			return nil, errors.New("A version is not text, or has another encoding.")
+			return nil, errors.New("a version is not text, or has another encoding")
 		}
 		texts[i], format = doc.Text, doc.Format
 	}
@@ -180,7 +180,7 @@ const maxRebases = 5
 //   - file_changed_since_read: reason changed, disappeared, or open_elsewhere (another program holds
 //     the file open for writing)
 //   - attempt_to_create_existing_file
-//   - no_space_left, file_write_failure: the message states what is on disk
+//   - no_space_left, file_write_failure: the message states which version is on disk
 //   - invalid_tool_params: an invalid set, such as two changes of one file
 //   - checkpoint_failed: the old version could not be kept in [Options.Versions]
 func (d *Dir) Apply(ctx context.Context, changes ...Change) ([]File, error) {

@@ -202,6 +202,14 @@ func TestRebase(t *testing.T) {
 	require.NoError(t, err, "the bytes of the base are among the versions")
 	require.Equal(t, "One\r\n2\r\n3\r\n4\r\n5\r\nSix\r\n", string(after.Data))
 
+	p.save("b", old)
+	x, y := p.read("a"), p.read("b")
+	p.save("b", saved)
+	both, err := p.Apply(ctx, files.Edit(x, "3", "three"), files.Edit(y, "one", "ONE"))
+	require.NoError(t, err, "one file of the set has changed")
+	require.Equal(t, []bool{false, true}, []bool{both[0].Carried, both[1].Carried})
+	require.Equal(t, want, p.tree()["b"])
+
 	lying := files.File{Name: "a", SHA256: sumOf("no version"), Data: []byte(old)}
 	_, err = p.Edit(ctx, lying, "one", "uno")
 	requireFault(t, err, fault.FileChangedSinceRead, fault.Changed)

@@ -120,6 +120,24 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
+// FD-01: earlier versions are readable only for their owner.
+func TestVersionsArePrivate(t *testing.T) {
+	o := complete(t)
+	p := open(t, o, map[string]string{"secret": "old"})
+	_, err := p.Write(t.Context(), p.read("secret"), []byte("new"))
+	require.NoError(t, err)
+	stored := 0
+	require.NoError(t, filepath.WalkDir(o.Versions, func(path string, e os.DirEntry, err error) error {
+		info := must(e.Info())
+		require.Zero(t, info.Mode().Perm()&0o077, path)
+		if info.Mode().IsRegular() {
+			stored++
+		}
+		return err
+	}))
+	require.Equal(t, 1, stored)
+}
+
 // FD-01: messages show names with control characters escaped.
 func TestHostileNames(t *testing.T) {
 	const name = "a\x1b]0;x\a"
