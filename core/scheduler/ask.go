@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -50,7 +52,7 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 		return false, c.declined(feedback, details.IfDeclined), true
 	}
 	if feedback != "" {
-		c.notices = append(c.notices, "The user said of this call: "+feedback)
+		c.notices = append(c.notices, "The user said of this call: "+comment(feedback))
 	}
 	if outcome == bus.ModifyWithEditor {
 		resp, done = c.modify(ctx, *answer.Payload.NewContent)
@@ -97,10 +99,19 @@ func (c *call) declined(feedback, next string) Response {
 	message := fmt.Sprintf("The user did not approve this call of %s; nothing was done.", c.name)
 	remedy := "Do not repeat the call as it is; ask the user what to do instead."
 	if feedback != "" {
-		message += " The user said: " + feedback
+		message += " The user said: " + comment(feedback)
 		remedy = cmp.Or(next, "Do not repeat the call as it is; act on what the user said.")
 	}
 	return c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm", message, remedy))
+}
+
+// comment returns the words of a user as the end of a sentence: in quotes, which keep several lines together, and with
+// a full stop unless they have a mark of their language that ends a sentence.
+func comment(feedback string) string {
+	if last, _ := utf8.DecodeLastRuneInString(feedback); last == '…' || unicode.Is(unicode.STerm, last) {
+		return "“" + feedback + "”"
+	}
+	return "“" + feedback + "”."
 }
 
 // modify replaces the proposed content by the user's. It reports whether the call ends here.

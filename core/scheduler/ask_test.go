@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -145,9 +146,9 @@ func TestAnswers(t *testing.T) {
 		"an edit of a call without content": {edits(content), false, fault.DeniedByUser, `"modify_with_editor" was not offered`},
 		"once, with other content":          {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{NewContent: &content}}, false, fault.DeniedByUser, "was not offered"},
 		"cancel, with feedback": {bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: " Use make. "}}, false, fault.DeniedByUser,
-			"The user said: Use make."},
+			"nothing was done. The user said: “Use make.”"},
 		"no plan, with confirmed set": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedOnce,
-			Payload: bus.Payload{Approved: new(bool), Feedback: "no tests"}}, false, fault.DeniedByUser, "The user said: no tests"},
+			Payload: bus.Payload{Approved: new(bool), Feedback: "no tests"}}, false, fault.DeniedByUser, "The user said: “no tests”."},
 		"no plan, not offered": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedAlways,
 			Payload: bus.Payload{Approved: new(bool)}}, false, fault.DeniedByUser, "did not approve"},
 		"a plan, approved":        {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{Approved: &approved}}, true, "", ""},
@@ -198,8 +199,30 @@ func TestFeedback(t *testing.T) {
 				return
 			}
 			require.Equal(t, scheduler.StatusSuccess, r.Status)
-			require.Equal(t, []string{"The user said of this call: And then make."}, r.Notices)
+			require.Equal(t, []string{"The user said of this call: “And then make.”"}, r.Notices)
 		})
+	}
+}
+
+// UI-02: a message with the words of a user is well formed for any words.
+func TestFeedbackIsASentence(t *testing.T) {
+	for feedback, want := range map[string]string{
+		"leave two alone":         "“leave two alone”.",
+		"Leave it.":               "“Leave it.”",
+		"Why?":                    "“Why?”",
+		"wait …":                  "“wait …”",
+		"Two things:\n- a\n- b\n": "“Two things:\n- a\n- b”.",
+		"不要。":                     "“不要。”",
+		"क्यों।":                  "“क्यों।”",
+		"لماذا؟":                  "“لماذا؟”",
+		`He said "no"`:            "“He said \"no\"”.",
+		"see a.go:12)":            "“see a.go:12)”.",
+	} {
+		s := newSetup(tools.KindEdit, policy.AskUser, "")
+		s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+			return bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: feedback}}
+		}
+		require.Regexp(t, "; nothing was done\\. The user said: "+regexp.QuoteMeta(want)+"$", s.call(t.Context()).Result.Error.Message)
 	}
 }
 
