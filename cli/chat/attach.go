@@ -110,7 +110,7 @@ func (c *chat) mentionOf(ctx context.Context, path string) (text string, ok bool
 		return "", false
 	}
 	why, err := c.finder(ws).Why(ctx, p, false)
-	return "@" + escapeMention(filepath.ToSlash(rel)), err == nil && !why.Ignored
+	return "@" + EscapeMention(filepath.ToSlash(rel)), err == nil && !why.Ignored
 }
 
 // imageFile reads an image that the user names. Special files are not opened.

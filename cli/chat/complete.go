@@ -77,7 +77,7 @@ func (c *chat) mentions(ctx context.Context, typed string) []interactive.Candida
 		if strings.HasSuffix(path, "/") {
 			end = ""
 		}
-		all = append(all, interactive.Candidate{Text: "@" + escapeMention(path) + end, Label: "@" + path, Marks: shifted(marks, 1)})
+		all = append(all, interactive.Candidate{Text: "@" + EscapeMention(path) + end, Label: "@" + path, Marks: shifted(marks, 1)})
 	}
 	dir, base := path.Split(filepath.ToSlash(typed))
 	for _, name := range c.entries(ctx, dir, base) {
@@ -198,9 +198,9 @@ func mentionable(name string) bool {
 // space.
 const special = ",;!?()[]{}*\\\"'"
 
-// escapeMention returns a name as it is written after @. A full stop at its end would
+// EscapeMention returns a name as it is written after @. A full stop at its end would
 // end the sentence.
-func escapeMention(name string) string {
+func EscapeMention(name string) string {
 	var b strings.Builder
 	for i, r := range name {
 		if unicode.IsSpace(r) || strings.ContainsRune(special, r) || r == '.' && strings.Trim(name[i:], ".") == "" {

@@ -78,6 +78,7 @@ func (c *chat) itemsOf(history []model.Content, displays map[string]json.RawMess
 				items = append(items, interactive.Item{
 					Role: "tool", Name: part.Call.Name, Text: c.describe(part.Call), Status: string(status), OK: status == bus.StatusSuccess,
 					Display: displays[part.Call.ID],
+					ID:      part.Call.ID, Args: string(part.Call.Object()),
 				})
 			case part.Text == agent.InterruptedText && len(turn.Parts) == 1:
 				items = append(items, interactive.Item{Role: "notice", Text: "This answer was interrupted."})
@@ -111,7 +112,7 @@ func (c *chat) describe(call *model.FunctionCall) string {
 // asTyped shows the files of a prompt relative to the directory, as typed, instead of
 // the paths that the model received.
 func asTyped(prompt, dir string) string {
-	for _, dir := range []string{dir, escapeMention(dir)} {
+	for _, dir := range []string{dir, EscapeMention(dir)} {
 		prompt = strings.ReplaceAll(prompt, "@"+strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator), "@")
 	}
 	return prompt

@@ -92,7 +92,7 @@ func TestItemsOfHistory(t *testing.T) {
 		require.Equal(t, "read_file", items[1].Name)
 		require.Contains(t, items[1].Text, "f.txt")
 		require.NotContains(t, items[1].Text, "{")
-		require.Equal(t, interactive.Item{Role: "tool", Name: "no_such_tool", Status: "error"}, items[2])
+		require.Equal(t, interactive.Item{Role: "tool", Name: "no_such_tool", ID: "2", Args: "{}", Status: "error"}, items[2])
 		for i, status := range []string{"success", "error", "cancelled", "denied", "cancelled"} {
 			require.Equal(t, status, items[1+i].Status)
 			require.Equal(t, status == "success", items[1+i].OK)

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"log/slog"
 	"os"
@@ -39,20 +38,9 @@ func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversat
 func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags, show frontEnd) error {
 	ctx, stop := untilHungUp(ctx)
 	defer stop()
-	c := &chat{Setup: conversation.New(p, f), global: g, started: time.Now()}
-	silent := *p
-	silent.Err, silent.Notify = &c.notices, c.notices.inform // the screen belongs to the front end
-	c.Program, c.Warn = &silent, c.notices.add
-	if err := c.Check(); err != nil {
-		return err
-	}
-	err := c.WithModels(ctx, g, func(s program.Session) (again bool, err error) {
-		err = c.show(ctx, s, show)
-		return c.again != nil, err
-	})
-	for _, n := range c.notices.take() {
-		p.PrintError(errors.New(n.text))
-	}
+	c := newChat(p, g, f)
+	err := c.open(ctx, g, show)
+	c.leftOver(p)
 	if err == nil && ctx.Err() != nil {
 		return program.Interrupted()
 	}

@@ -95,6 +95,8 @@ type Item struct {
 	Role string // user, assistant, tool, or notice for a message of the program
 	Name string // tool: its name
 	Text string // tool: the description of the call
+	ID   string // tool: the id of the call
+	Args string // tool: the arguments of the call, in JSON
 	OK   bool   // tool: the call succeeded
 	// Display is the result of a call as JSON of tools.Display, as far as it is recorded.
 	Display json.RawMessage

@@ -245,6 +245,10 @@ type Calls struct {
 	// Derived Configs share them.
 	Before []scheduler.Before
 	After  []scheduler.After
+	// Executing are called right before a call runs, after all approvals, and
+	// before its files are checkpointed: see [scheduler.Executing]. Derived
+	// Configs share them.
+	Executing []scheduler.Executing
 	// Observe observes each call, including those of derived Configs.
 	Observe []scheduler.Observe
 	// Seam is called by tests at the named moments of a call, on its goroutine; nil:
@@ -303,6 +307,7 @@ func (p *Parameters) complete() error {
 	}
 	p.IncludeDirs, p.Tools.Own = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools.Own)
 	p.Policy.Rules, p.Calls.Before, p.Calls.After = slices.Clone(p.Policy.Rules), slices.Clone(p.Calls.Before), slices.Clone(p.Calls.After)
+	p.Calls.Executing = slices.Clone(p.Calls.Executing)
 	p.Tools.FileFiltering.CustomFiles = slices.Clone(p.Tools.FileFiltering.CustomFiles)
 	p.Tools.Shell.Confinement.Writable = slices.Clone(p.Tools.Shell.Confinement.Writable)
 	p.Tools.Shell.Withheld, p.Tools.WebFetch.Allow = slices.Clone(p.Tools.Shell.Withheld), slices.Clone(p.Tools.WebFetch.Allow)

@@ -147,7 +147,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			return ctx, r
 		},
 		Asked:     s.hooks.Asked,
-		Executing: sh.keepsChanged(sh.checkpoints.Before(c.bus, c.subagent)),
+		Executing: executing(append(slices.Clip(c.params().Calls.Executing), sh.keepsChanged(sh.checkpoints.Before(c.bus, c.subagent)))),
 		Observe:   slices.Concat(c.params().Calls.Observe, []scheduler.Observe{s.observeForeign}),
 		ID:        c.schedulerID(),
 		Now:       c.params().Environment.Now,

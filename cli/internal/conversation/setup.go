@@ -24,6 +24,8 @@ type Setup struct {
 	Traffic *traffic
 	Records records
 	Warn    func(message string) // reports a problem that does not end the run
+	// Adjust changes the Parameters last; nil: none.
+	Adjust func(*config.Parameters)
 
 	warned bool // about the stored keys
 }
@@ -74,6 +76,9 @@ func (t *Setup) adjust(p *config.Parameters) {
 	p.Calls.Observe = append(p.Calls.Observe, t.Numbers.observeCall, t.Records.call)
 	p.Conversation.Limits.PromptTurns = t.Flags.maxTurns
 	p.Conversation.Limits.Time = t.Flags.maxTime
+	if t.Adjust != nil {
+		t.Adjust(p)
+	}
 }
 
 // Begin starts telemetry, which the caller must end, reports notices to the user, and
