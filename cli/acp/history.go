@@ -21,11 +21,17 @@ func (s *session) sendHistory(items []interactive.Item) {
 		case "tool":
 			start := s.describe(item.Name, json.RawMessage(item.Args), item.Text, "")
 			start.ToolCallId, start.Status = sdk.ToolCallId(fmt.Sprintf("history-%d", i)), sdk.ToolCallStatusCompleted
+			e := ending{ok: item.OK}
+			_ = json.Unmarshal(item.Display, &e.shown) // older recordings have none
 			if !item.OK {
 				start.Status = sdk.ToolCallStatusFailed
-				start.Content = []sdk.ToolCallContent{textContent("The call ended with the status " + string(bus.CallStatus(item.Status)) + ".")}
+				e.failure = &bus.Failure{Message: "The call ended with the status " + item.Status + "."}
 			}
+			start.Content = contentOf(e, "")
 			s.send(sdk.SessionUpdate{ToolCall: &start})
+			if list := e.shown.Todo; list != nil && item.OK {
+				s.send(planOf(*list))
+			}
 		case "notice":
 			s.sendThought(item.Text + "\n\n")
 		default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -315,11 +316,18 @@ func (a *server) failure(p *program.Program, err error) error {
 	code := internalError
 	switch f.Code {
 	case fault.InvalidConfig:
-		code = authRequired
+		if isKeyMissing(f) {
+			code = authRequired
+		}
 	case fault.SessionNotFound:
 		code = notFound
 	case fault.InvalidToolParams, fault.UntrustedFolder:
 		code = invalidParams
 	}
 	return &sdk.RequestError{Code: code, Message: display.Printable(p.Masked(f.Line())), Data: map[string]any{"type": string(f.Code)}}
+}
+
+// isKeyMissing reports whether an error is that of a model without a key.
+func isKeyMissing(f *fault.Error) bool {
+	return f.Op == "standard.models" || strings.HasPrefix(f.Op, "model.") && f.Op != "model.name"
 }

@@ -8,6 +8,8 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
 const patchTurns = `{"turns": [
@@ -214,4 +216,50 @@ func TestQuestions(t *testing.T) {
 	}
 	require.Contains(t, outputs, "Blue")
 	require.NotContains(t, outputs, "Red")
+}
+
+// FD-02: without a key for the model the editor learns that authentication is required,
+// and authentication succeeds only with one.
+func TestAuthentication(t *testing.T) {
+	e := edit(t, `{"turns": [{"text": "ok"}]}`, func(g *program.Flags) { g.Model = "gemini:gemini-2.5-pro" })
+	_, err := e.conn.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: e.dir, McpServers: []sdk.McpServer{}})
+	require.ErrorContains(t, err, "-32000")
+	require.ErrorContains(t, err, "fettle setup")
+	_, err = e.conn.Authenticate(t.Context(), sdk.AuthenticateRequest{MethodId: setupMethod})
+	require.ErrorContains(t, err, "-32000")
+	_, err = e.conn.Authenticate(t.Context(), sdk.AuthenticateRequest{MethodId: "another"})
+	require.ErrorContains(t, err, "-32602")
+	t.Setenv("GEMINI_API_KEY", "a key of this test")
+	_, err = e.conn.Authenticate(t.Context(), sdk.AuthenticateRequest{MethodId: setupMethod})
+	require.NoError(t, err)
+	_, err = e.conn.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: e.dir, McpServers: []sdk.McpServer{}})
+	require.NoError(t, err)
+}
+
+// FD-02: several sessions of one connection are independent, also with the same
+// directory; loading an open session replaces it.
+func TestSeveralSessions(t *testing.T) {
+	e := edit(t, patchTurns)
+	one := e.open(false)
+	other, err := e.conn.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: e.dir, McpServers: []sdk.McpServer{}})
+	require.NoError(t, err)
+	require.NotEqual(t, one, other.SessionId)
+	_, err = e.conn.SetSessionMode(t.Context(), sdk.SetSessionModeRequest{SessionId: other.SessionId, ModeId: "plan"})
+	require.NoError(t, err)
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(one, "Make it loud."))
+	require.Len(t, e.asked, 1)
+	list, err := e.conn.ListSessions(t.Context(), sdk.ListSessionsRequest{})
+	require.NoError(t, err)
+	require.Len(t, list.Sessions, 1, "the other one had no prompt")
+	require.Equal(t, e.dir, list.Sessions[0].Cwd)
+	e.take()
+	_, err = e.conn.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: one, Cwd: e.dir, McpServers: []sdk.McpServer{}})
+	require.NoError(t, err)
+	all := e.take()
+	require.Equal(t, "I read it.Finished.", said(all))
+	require.Equal(t, "SafePatch: Patch f.txt", callsOf(t, all)[2].Title)
+	_, err = e.conn.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: sdk.Ptr("relative")})
+	require.ErrorContains(t, err, "-32602")
+	_, err = e.conn.ListSessions(t.Context(), sdk.ListSessionsRequest{Cursor: sdk.Ptr("2")})
+	require.ErrorContains(t, err, "-32602")
 }
