@@ -17,7 +17,7 @@ import (
 // none.
 var layers = []struct{ name, title, patterns string }{
 	{"program", "cli: the program", "cli cli/* cli/*/*"},
-	{"standard", "standard: every provider and protocol wired in", "core/standard"},
+	{"standard", "standard: every provider and protocol wired in", "core/standard core/standard/*"},
 	{"telemetry", "telemetry", "core/telemetry core/telemetry/*"},
 	{"", "", "core/config/configtest core/tools/tooltest core/internal/unprivileged core/model/internal/wiretest docs integration integration/* integration/*/*"},
 	{"settings", "config/settings, config/layout", "core/config/settings core/config/layout"},

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/internal/userfiles"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -69,7 +69,7 @@ func (c chatHooks) List() []builtin.Hook {
 		}
 		list = append(list, builtin.Hook{
 			Name: l.Name, Event: string(l.Event), Matcher: l.Matcher, Command: l.Command, Source: source,
-			Enabled: h.State != config.HookDisabled, Trusted: h.State != config.HookUntrusted && h.State != config.HookChanged,
+			Enabled: h.State != hookresult.Disabled, Trusted: h.State != hookresult.Untrusted && h.State != hookresult.Changed,
 		})
 	}
 	return list

@@ -71,43 +71,16 @@ func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	})
 }
 
-// HookState is the state of a hook.
-type HookState string
-
-// The states.
-const (
-	HookActive    HookState = "active"
-	HookUnmatched HookState = "unmatched" // its matcher matches no known tool or trigger, so that it never runs
-	HookDisabled  HookState = "disabled"  // by hooksConfig.disabled
-	HookUntrusted HookState = "untrusted" // the project's directory is not trusted, or commands are confined
-	HookChanged   HookState = "changed"   // new or changed since the project's hooks were approved
-)
-
-// HookListing is a hook and its state.
-type HookListing struct {
-	*hooks.Hook
-	Shown string // its command, with secrets from settings masked
-	State HookState
-	Note  string // why it does not run; "": it runs, or State is the reason
-	// Approved is the content that an approval of a project's hook covers. nil:
-	// the hook is not a project's, or cannot be approved.
-	Approved *hookresult.Fingerprint
-}
-
 // List returns the hooks in the order in which they run. They must not be
 // modified. The error has code not_initialized.
-func (x HookService) List(ctx context.Context) ([]HookListing, error) {
+func (x HookService) List(ctx context.Context) ([]hookresult.Listing, error) {
 	c := x.c
 
 	s, err := c.own("Hooks.List")
 	if err != nil {
 		return nil, err
 	}
-	var all []HookListing
-	for _, l := range s.hooks.List(ctx) {
-		all = append(all, HookListing{l.Hook, l.Shown, HookState(l.State), l.Note, l.Approved})
-	}
-	return all, nil
+	return s.hooks.List(ctx), nil
 }
 
 // Problems returns the problems in definitions of hooks, including hooks that

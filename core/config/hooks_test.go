@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -245,7 +246,7 @@ func TestProjectHooksThatChange(t *testing.T) {
 	require.Contains(t, texts(bus.HookWarning)[0], "fettle hooks trust")
 	all, err := s.Hooks().List(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, config.HookChanged, all[0].State)
+	require.Equal(t, hookresult.Changed, all[0].State)
 	names, err := s.Hooks().Approve(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"sh guard.sh"}, names)
@@ -301,8 +302,8 @@ func TestHookMatchersOfOtherPrograms(t *testing.T) {
 		require.Len(t, problems, 2, matcher)
 		all, err := s.Hooks().List(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, config.HookUnmatched, all[0].State)
-		require.Equal(t, config.HookUnmatched, all[1].State)
+		require.Equal(t, hookresult.Unmatched, all[0].State)
+		require.Equal(t, hookresult.Unmatched, all[1].State)
 	}
 	for matcher, reported := range map[string]bool{
 		"mcp__shelf__.*": false, "mcp_shelf_take": false, "mcp__.*": false, "mcp__.*__take": false, "take_book": false, "mcp__other__x": true, "SlashCommand": true,

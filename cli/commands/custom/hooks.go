@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 // HooksCommand returns the fettle hooks command.
@@ -76,7 +77,7 @@ func listHooks(ctx context.Context, p *program.Program, c *config.Config, asJSON
 			place = fmt.Sprintf("%s, %s:%d", place, l.Path, l.Line)
 		}
 		fmt.Fprintf(&b, "%-9s  %s%s: %s\n           from %s\n", l.State, l.Event, display.Line(matcher), escape.Clip(display.Line(cmp.Or(l.Name, l.Command)), display.ListingWidth), display.Line(place))
-		if l.State == config.HookUnmatched {
+		if l.State == hookresult.Unmatched {
 			fmt.Fprintf(&b, "           %s\n", display.Line(l.Note))
 		}
 		if text := l.Coverage(); text != "" {

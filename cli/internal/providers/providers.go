@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model/replay"
 	"github.com/fettle-dev/fettle/core/services/credentials"
 	"github.com/fettle-dev/fettle/core/standard"
+	"github.com/fettle-dev/fettle/core/standard/servers"
 )
 
 // All implements [program.Providers] with core/standard.
@@ -89,17 +90,17 @@ func (All) Recording(source model.Source, r *replay.Recorder) model.Source {
 	return standard.Recording(source, r)
 }
 
-// Servers is [standard.Servers].
+// Servers is [servers.Dialers].
 func (All) Servers(o program.ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
-	return standard.Servers(standard.ServerOptions(o))
+	return servers.Dialers(servers.Options(o))
 }
 
-// SignIn is [standard.SignIn].
+// SignIn is [servers.SignIn].
 func (All) SignIn(ctx context.Context, c *config.Config, server string, o program.ServerOptions) error {
-	return standard.SignIn(ctx, c, server, standard.ServerOptions(o))
+	return servers.SignIn(ctx, c, server, servers.Options(o))
 }
 
-// SignOut is [standard.SignOut].
+// SignOut is [servers.SignOut].
 func (All) SignOut(ctx context.Context, c *config.Config, server string) (bool, error) {
-	return standard.SignOut(ctx, c, server)
+	return servers.SignOut(ctx, c, server)
 }

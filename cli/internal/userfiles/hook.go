@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/hooks/hookresult"
 )
 
 // Hook is a hook in JSON output.
@@ -29,7 +30,7 @@ type Hook struct {
 	Path        string           `json:"path,omitempty"`
 	Line        int              `json:"line,omitempty"`
 	Extension   string           `json:"extension,omitempty"`
-	State       config.HookState `json:"state"`
+	State       hookresult.State `json:"state"`
 	Note        string           `json:"note,omitempty"`
 	Files       []string         `json:"files,omitempty"` // project files that an approval covers
 	Open        bool             `json:"open,omitempty"`  // the command may run other files, too
@@ -55,7 +56,7 @@ func (l Hook) Coverage() string {
 }
 
 // HookOf converts a listed hook.
-func HookOf(h config.HookListing) Hook {
+func HookOf(h hookresult.Listing) Hook {
 	timeout := h.Timeout
 	if timeout <= 0 {
 		timeout = hooks.DefaultTimeout
@@ -112,7 +113,7 @@ func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name 
 		if err != nil {
 			return err
 		}
-		known = slices.ContainsFunc(all, func(h config.HookListing) bool { return h.Is(name) })
+		known = slices.ContainsFunc(all, func(h hookresult.Listing) bool { return h.Is(name) })
 		origins, err := c.Settings().Origins(key)
 		for _, o := range origins {
 			list, _ := o.Value.([]any)

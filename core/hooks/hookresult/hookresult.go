@@ -1,5 +1,5 @@
 // Package hookresult describes the results of hooks for the programs that list, try and approve
-// them: the outcome of each hook, their combined effect, and the state of a project's hook.
+// them: the outcome of each hook, their combined effect, and the state of each hook.
 package hookresult
 
 import (
@@ -55,4 +55,27 @@ type Fingerprint struct {
 	// Open: the command may run other files of the project too, whose names bash
 	// computes at run time or a program looks up itself.
 	Open bool
+}
+
+// State is the state of a hook.
+type State string
+
+// The states.
+const (
+	Active    State = "active"
+	Unmatched State = "unmatched" // its matcher matches no known tool or trigger, so that it never runs
+	Disabled  State = "disabled"  // by hooksConfig.disabled
+	Untrusted State = "untrusted" // the project's directory is not trusted, or commands are confined
+	Changed   State = "changed"   // new or changed since the project's hooks were approved
+)
+
+// Listing is a hook and its state.
+type Listing struct {
+	*hooks.Hook
+	Shown string // its command, with secrets from settings masked
+	State State
+	Note  string // why it does not run; "": it runs, or State is the reason
+	// Approved is the content that an approval of a project's hook covers. nil:
+	// the hook is not a project's, or cannot be approved.
+	Approved *Fingerprint
 }

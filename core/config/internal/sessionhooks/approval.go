@@ -21,7 +21,7 @@ func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 		return true
 	}
 	state, err := s.stateOf(ctx, h, !isTrial(ctx))
-	if state == Active {
+	if state == hookresult.Active {
 		return true
 	}
 	s.mu.Lock()
@@ -35,7 +35,7 @@ func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 }
 
 // reason returns the reason why a project's hook does not run.
-func (s *Set) reason(h *hooks.Hook, state State, err error) string {
+func (s *Set) reason(h *hooks.Hook, state hookresult.State, err error) string {
 	const look = " Check it, then run fettle hooks trust."
 	switch {
 	case err != nil:
@@ -44,9 +44,9 @@ func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 			text = f.Line()
 		}
 		return "The project's hook at " + h.Place() + " does not run, because changes of it cannot be detected: " + text
-	case state == Changed && s.o.Inherited && !s.seen():
+	case state == hookresult.Changed && s.o.Inherited && !s.seen():
 		return "The project's hook at " + h.Place() + " does not run: only a parent directory is trusted, and this project's hooks are not approved." + look
-	case state == Changed:
+	case state == hookresult.Changed:
 		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
 	case !s.o.Trusted:
 		return "The project's hook at " + h.Place() + " does not run, because the directory is not trusted. Check it, then run fettle trust."
@@ -54,57 +54,45 @@ func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 	return "The project's hook at " + h.Place() + " does not run: commands are confined, but could write the files that it runs. Move it into your own hooks."
 }
 
-// State is the state of a hook.
-type State string
-
-// The states.
-const (
-	Active    State = "active"
-	Unmatched State = "unmatched" // its matcher matches no known tool or trigger
-	Disabled  State = "disabled"  // by the settings
-	Untrusted State = "untrusted" // the project's directory is not trusted, or commands are confined
-	Changed   State = "changed"   // new or changed since the project's hooks were approved
-)
-
 // stateOf returns the state of a hook. With record, the first hooks seen of a
 // project are recorded as approved, because their directory is trusted.
-func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, error) {
+func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (hookresult.State, error) {
 	switch {
 	case s.runner.Load().Disabled(h):
-		return Disabled, nil
+		return hookresult.Disabled, nil
 	case h.Source != hooks.SourceProject:
-		return Active, nil
+		return hookresult.Active, nil
 	case !s.o.Trusted, s.o.Confined:
-		return Untrusted, nil
+		return hookresult.Untrusted, nil
 	case s.o.TrustAll:
-		return Active, nil
+		return hookresult.Active, nil
 	case s.approvals == nil:
-		return Untrusted, noHome()
+		return hookresult.Untrusted, noHome()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	approved, err := s.approvals.Of(s.project)
 	if err != nil {
-		return Changed, err
+		return hookresult.Changed, err
 	}
 	fingerprint, err := hookrun.FingerprintOf(h, s.where())
 	switch {
 	case err != nil:
-		return Changed, err
+		return hookresult.Changed, err
 	case approved.Has(fingerprint.Sum):
-		return Active, nil
+		return hookresult.Active, nil
 	case approved.Seen, s.o.Inherited:
-		return Changed, nil
+		return hookresult.Changed, nil
 	case !record:
-		return Active, nil
+		return hookresult.Active, nil
 	}
 	names, err := s.record(ctx)
 	if err != nil {
-		return Changed, err
+		return hookresult.Changed, err
 	}
 	s.tell(bus.HookMessage{Level: bus.HookInfo, Text: "Because its directory is trusted, the hooks of this project run: " + strings.Join(names, ", ") +
 		". A hook that is added or changed later runs only after you approve it with fettle hooks trust, which names the files to check."}, nil)
-	return Active, nil
+	return hookresult.Active, nil
 }
 
 // seen reports whether the project's hooks have a record.
@@ -163,27 +151,18 @@ func noHome() error {
 	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home directory, in which approved hooks are recorded.", "Set HOME.")
 }
 
-// Listing is a hook and its state.
-type Listing struct {
-	*hooks.Hook
-	Shown    string // its command, with secrets from settings masked
-	State    State
-	Note     string                  // why it does not run; "": it runs, or State is the reason
-	Approved *hookresult.Fingerprint // the content that an approval of a project's hook covers; nil: none
-}
-
 // List returns the hooks in the order in which they run.
-func (c *Conversation) List(ctx context.Context) []Listing {
-	var all []Listing
+func (c *Conversation) List(ctx context.Context) []hookresult.Listing {
+	var all []hookresult.Listing
 	s, matchable := c.set, c.matchable()
 	for _, h := range s.runner.Load().Hooks() {
 		state, err := s.stateOf(ctx, h, false)
-		l := Listing{Hook: h, State: state}
-		if state == Untrusted || state == Changed {
+		l := hookresult.Listing{Hook: h, State: state}
+		if state == hookresult.Untrusted || state == hookresult.Changed {
 			l.Note = s.reason(h, state, err)
 		}
-		if why := matchable.unmatched(h); why != "" && state == Active {
-			l.State, l.Note = Unmatched, why
+		if why := matchable.unmatched(h); why != "" && state == hookresult.Active {
+			l.State, l.Note = hookresult.Unmatched, why
 		}
 		if h.Source == hooks.SourceProject {
 			if found, err := hookrun.FingerprintOf(h, s.where()); err == nil {

@@ -1,4 +1,5 @@
-package standard
+// Package servers connects a session to MCP servers, and signs users in to them, with the protocols of fettle's own program.
+package servers
 
 import (
 	"context"
@@ -11,9 +12,9 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// ServerOptions configures the connections to MCP servers. The zero value connects to servers that need no interactive
+// Options configures the connections to MCP servers. The zero value connects to servers that need no interactive
 // sign-in.
-type ServerOptions struct {
+type Options struct {
 	Version string // program version, sent to servers; "": unknown
 	// OpenURL opens the sign-in page for the user. nil: no sign-in is possible, and only stored tokens are used.
 	OpenURL func(ctx context.Context, url string) error
@@ -22,8 +23,8 @@ type ServerOptions struct {
 	Interactive bool
 }
 
-// Servers returns a function that creates the dialer of a Config's MCP servers, for the Dial field of Parameters.MCP.
-func Servers(o ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
+// Dialers returns a function that creates the dialer of a Config's MCP servers, for the Dial field of Parameters.MCP.
+func Dialers(o Options) func(config.MCPEnvironment) mcp.Dialer {
 	return func(env config.MCPEnvironment) mcp.Dialer {
 		return client.New(client.Options{
 			Name: "fettle", Version: o.Version, Dir: env.Dir, Logger: env.Logger,
@@ -32,13 +33,13 @@ func Servers(o ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
 	}
 }
 
-func (o ServerOptions) tokens(env config.MCPEnvironment) *oauth.Service {
+func (o Options) tokens(env config.MCPEnvironment) *oauth.Service {
 	return oauth.New(oauth.Options{StorePath: env.TokenFile, OpenURL: o.OpenURL, Now: env.Now, Logger: env.Logger})
 }
 
 // SignIn signs the user in to an MCP server of a Config, and stores the tokens for all sessions. It fails with code
 // invalid_config if the server is unknown or has no sign-in, else with an error of [oauth.Service.SignIn].
-func SignIn(ctx context.Context, c *config.Config, server string, o ServerOptions) error {
+func SignIn(ctx context.Context, c *config.Config, server string, o Options) error {
 	spec, env, err := c.MCP().Server(server)
 	if err != nil {
 		return err
@@ -57,5 +58,5 @@ func SignOut(ctx context.Context, c *config.Config, server string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	return ServerOptions{}.tokens(env).SignOut(ctx, server)
+	return Options{}.tokens(env).SignOut(ctx, server)
 }
