@@ -26,6 +26,7 @@ type acpEditor struct {
 	args  []string // of fettle acp
 	cmd   *exec.Cmd
 	in    io.WriteCloser
+	out   io.Closer
 	ids   int
 	seen  []map[string]any // messages of the agent, except for answers
 	lines chan string      // from stdout; closed at its end
@@ -60,6 +61,7 @@ func (e *acpEditor) start() {
 	require.NoError(e.t, err)
 	out, err := e.cmd.StdoutPipe()
 	require.NoError(e.t, err)
+	e.out = out
 	require.NoError(e.t, e.cmd.Start())
 	lines, cmd := make(chan string, 10_000), e.cmd
 	e.lines = lines
@@ -277,8 +279,10 @@ func TestACPLoadAfterKill(t *testing.T) {
 	e.seen = nil
 	e.request("session/resume", map[string]any{"sessionId": id, "cwd": e.dir})
 	require.Empty(t, e.said("user_message_chunk"), "resume sends no conversation")
-	code, _ = e.fails("session/load", map[string]any{"sessionId": "0123456789", "cwd": e.dir, "mcpServers": []any{}})
-	require.Equal(t, -32002, code)
+	for _, ref := range []string{"0123456789", "", "latest", "choose", "1", id[:8]} {
+		code, _ = e.fails("session/load", map[string]any{"sessionId": ref, "cwd": e.dir, "mcpServers": []any{}})
+		require.Equal(t, -32002, code, ref)
+	}
 }
 
 const acpSlow = `{"turns": [
@@ -405,6 +409,16 @@ func TestACPEditorDies(t *testing.T) {
 	_ = e.begin("session/prompt", acpPrompt(session, "Run it."))
 	e.until("runs\\n")
 	require.NoError(t, e.in.Close())
+	require.NoError(t, e.cmd.Wait())
+}
+
+// FD-02: the program ends when the editor no longer reads.
+func TestACPEditorDoesNotRead(t *testing.T) {
+	t.Parallel()
+	e := acp(t, acpSlow)
+	session := e.open()
+	require.NoError(t, e.out.Close())
+	_ = e.begin("session/prompt", acpPrompt(session, "Run it."))
 	require.NoError(t, e.cmd.Wait())
 }
 

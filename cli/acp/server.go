@@ -114,7 +114,7 @@ func (a *server) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.N
 // LoadSession implements [sdk.AgentLoader]. The recorded conversation is sent before
 // the response.
 func (a *server) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	s, err := a.open(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, id: string(r.SessionId), replay: true})
+	s, err := a.open(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, load: true, id: string(r.SessionId), replay: true})
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
@@ -128,7 +128,7 @@ func (a *server) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk
 
 // ResumeSession implements [sdk.Agent].
 func (a *server) ResumeSession(ctx context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	s, err := a.open(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, id: string(r.SessionId)})
+	s, err := a.open(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, load: true, id: string(r.SessionId)})
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}

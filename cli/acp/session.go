@@ -3,6 +3,7 @@ package acp
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/chat"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -25,7 +27,8 @@ type setup struct {
 	cwd     string
 	dirs    []string // additional directories of the workspace
 	servers []sdk.McpServer
-	id      string // of a recorded session; "": a new one
+	load    bool   // continues a recorded session
+	id      string // of that session
 	replay  bool   // sends the recorded conversation to the editor
 }
 
@@ -68,6 +71,9 @@ func (a *server) open(ctx context.Context, o setup) (*session, error) {
 	if i := slices.IndexFunc(o.dirs, func(dir string) bool { return !filepath.IsAbs(dir) }); i >= 0 {
 		return nil, invalid("additionalDirectories must be absolute paths, not %q.", o.dirs[i])
 	}
+	if o.load && (o.id == "" || o.id == conversation.Latest || o.id == conversation.Choose) {
+		return nil, unknownSession(o.id)
+	}
 	servers, secrets, err := serversOf(o.servers)
 	if err != nil {
 		return nil, err
@@ -81,7 +87,7 @@ func (a *server) open(ctx context.Context, o setup) (*session, error) {
 	s.ctx, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	p, g, f := *a.program, *a.global, a.flags
 	g.Cwd, g.IncludeDirs = o.cwd, slices.Concat(g.IncludeDirs, o.dirs)
-	f.Resume = o.id
+	f.Resume, f.Exact = o.id, true
 	b := &buffers{session: s}
 	options := chat.HostOptions{Program: &p, Global: &g, Flags: &f, Unsupported: unsupported[:], Adjust: func(c *config.Parameters, hide *redact.Masker) {
 		hide.Add(secrets...)
@@ -105,6 +111,10 @@ func (a *server) open(ctx context.Context, o setup) (*session, error) {
 		s.close()
 		return nil, ctx.Err()
 	}
+}
+
+func unknownSession(id string) error {
+	return &sdk.RequestError{Code: notFound, Message: display.Printable(fmt.Sprintf("There is no recorded session %q in this directory. session/list lists them.", id))}
 }
 
 // add makes a session known to the editor's requests.

@@ -16,6 +16,7 @@ type Flags struct {
 	Prompt    string
 	Format    string // "": from the settings
 	Resume    string // names a session; "": a new session
+	Exact     bool   // Resume is a whole id
 	SessionID string // id of a new session; "": random
 	NoRecord  bool
 	maxTurns  int

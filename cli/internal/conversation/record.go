@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent/recordings"
 	"github.com/fettle-dev/fettle/core/config"
@@ -85,6 +86,9 @@ func (t *Setup) resumeFlag(ctx context.Context, c *config.Config, r *Record) (op
 // beginning, an index, or [Latest]. It reports problems of the recording.
 func (t *Setup) ResumeRecord(ctx context.Context, c *config.Config, r *Record, ref string) (opening config.Opening, err error) {
 	summary, err := r.Store.Find(ctx, ref)
+	if err == nil && t.Flags.Exact && summary.ID != ref {
+		err = fault.New(fault.SessionNotFound, "cli", "There is no recorded session with the id "+display.Line(ref)+".", "fettle sessions list lists the sessions.")
+	}
 	if err != nil {
 		return opening, Failure(ctx, err)
 	}

@@ -1,0 +1,117 @@
+package frames
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// noted records prompts and cancellations, and refuses the sessions of refused.
+type noted struct {
+	all     []string
+	refused string
+}
+
+func (n *noted) Prompted(session string) error {
+	if session == n.refused {
+		return errors.New("not now")
+	}
+	n.all = append(n.all, "prompt "+session)
+	return nil
+}
+
+func (n *noted) Cancelled(session string) { n.all = append(n.all, "cancel "+session) }
+
+// FD-02: valid messages pass, prompts and cancellations are reported in their order, and
+// everything else is answered.
+func TestReader(t *testing.T) {
+	prompt := func(session string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"` + session + `","prompt":[]}}`
+	}
+	cancel := `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a"}}`
+	answer := `{"jsonrpc":"2.0","id":1,"result":null}`
+	in := strings.Join([]string{prompt("a"), cancel, prompt("busy"), prompt("b"), answer, "garbage", `{"jsonrpc":"2.0","method":"x"}`, ""}, "\r\n")
+	var out bytes.Buffer
+	n := &noted{refused: "busy"}
+	got, err := io.ReadAll(NewReader(strings.NewReader(in), NewWriter(&out), n))
+	require.NoError(t, err)
+	require.Equal(t, strings.Join([]string{prompt("a"), prompt("b"), answer, ""}, "\n"), string(got))
+	require.Equal(t, []string{"prompt a", "cancel a", "prompt b"}, n.all)
+	require.Equal(t, 2, strings.Count(out.String(), "\n"))
+	require.Contains(t, out.String(), "not now")
+	require.Contains(t, out.String(), `"id":null,"error":{"code":-32700`)
+}
+
+// FD-02: messages up to the limit pass; a longer one is answered, and the next one passes.
+func TestLongMessages(t *testing.T) {
+	message := func(n int) string {
+		head, tail := `{"jsonrpc":"2.0","id":1,"method":"`, `"}`
+		return head + strings.Repeat("x", n-len(head)-len(tail)-1) + tail + "\n"
+	}
+	var out bytes.Buffer
+	in := message(MaxBytes) + message(MaxBytes+1) + message(3*MaxBytes) + message(100)
+	got, err := io.ReadAll(NewReader(strings.NewReader(in), NewWriter(&out), &noted{}))
+	require.NoError(t, err)
+	require.Equal(t, message(MaxBytes)+message(100), string(got))
+	require.Equal(t, 2, strings.Count(out.String(), "-32600"))
+}
+
+// FD-02: whatever the client sends, only whole JSON-RPC messages pass, and each answer is
+// one line of JSON.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"a","prompt":[{"type":"text","text":"x"}]}}` + "\n"))
+	f.Add([]byte("[]\n{}\n7\n{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"a\"}}"))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":"x","error":{"code":1}}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var out bytes.Buffer
+		got, err := io.ReadAll(NewReader(bytes.NewReader(in), NewWriter(&out), &noted{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(got) {
+			var m message
+			if json.Unmarshal(line, &m) != nil || m.Version == nil || *m.Version != "2.0" || !bytes.HasSuffix(line, []byte("\n")) {
+				t.Errorf("%q passed", line)
+			}
+		}
+		for line := range bytes.Lines(out.Bytes()) {
+			if !json.Valid(line) {
+				t.Errorf("the answer %q is not JSON", line)
+			}
+		}
+	})
+}
+
+// FD-02: a result is reported to those who wait for it once it was written, and a failed
+// write ends the connection.
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	sent := w.Sent(`"sessionId":"a"`)
+	for _, other := range []string{`{"jsonrpc":"2.0","id":1,"result":{"sessionId":"b"}}`, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a"}}`} {
+		_, err := w.Write([]byte(other))
+		require.NoError(t, err)
+		select {
+		case <-sent:
+			t.Fatal(other)
+		default:
+		}
+	}
+	_, err := w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"sessionId":"a"}}`))
+	require.NoError(t, err)
+	<-sent
+
+	r, closed := io.Pipe()
+	require.NoError(t, r.Close())
+	w = NewWriter(closed)
+	_, err = w.Write([]byte("x"))
+	require.Error(t, err)
+	<-w.Broken()
+	_, err = w.Write([]byte("x"))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+}
