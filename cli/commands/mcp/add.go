@@ -34,27 +34,35 @@ type addedServer struct {
 
 func mcpAddCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var a addedServer
+	var flags own
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add NAME COMMAND-OR-URL [ARGS…]",
 		Short: "Add an MCP server to your settings or the project's",
 		Long: `Writes a server to your settings file, or with --scope project to the project's
 file, and replaces a server of the same name there. An address with http:// or
-https:// is a remote server; anything else is a program that uses stdio. Flags
-precede NAME; all arguments after the program belong to the program.
+https:// is a remote server; anything else is a program that uses stdio. The flags
+of this command may stand anywhere before --. All other arguments after the program,
+and all after --, belong to the program.
 
 A value such as $TOKEN is written verbatim and expanded from the environment when a
 session starts, so that the file contains no secret.`,
 		Example: `  fettle mcp add files npx -y @modelcontextprotocol/server-filesystem .
   fettle mcp add -e API_KEY='$SHELF_KEY' shelf shelf-server --verbose
+  fettle mcp add shelf --env API_KEY='$SHELF_KEY' -- shelf-server --env other
   fettle mcp add --header 'Authorization: Bearer $TOKEN' issues https://mcp.example.org/mcp`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, late, err := flags.parse(cmd, args)
+			if err != nil {
+				return err
+			}
 			if len(args) < 2 {
 				return program.UsageError("The server name and its command or URL are required.", "Example: fettle mcp add files npx -y @modelcontextprotocol/server-filesystem .")
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(late) > 0 && !isRemote(args[1]) {
+				p.PrintNotice(fmt.Sprintf("%s behind the program was read as a flag of this command. To pass it to the program, write -- before the program's arguments.", strings.Join(late, ", ")))
+			}
 			value, err := a.value(args[0], args[1], args[2:])
 			if err != nil {
 				return err
@@ -63,7 +71,7 @@ session starts, so that the file contains no secret.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SetInterspersed(false) // the remaining arguments belong to the server
+	f.SetInterspersed(false) // the remaining ones are read by parse
 	f.VarP(program.NewChoice(&a.scope, "user", "project"), "scope", "s", "settings file: user|project")
 	transport := program.NewChoice(&a.transport, "stdio", "http", "sse")
 	a.transport = ""
@@ -80,6 +88,7 @@ session starts, so that the file contains no secret.`,
 	f.BoolVar(&a.sandbox, "sandbox", false, "confine the program, as commands are in the sandbox")
 	f.BoolVar(&a.oauth, "oauth", false, "open the browser if the server requires sign-in")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	flags = ownFlags(f)
 	return cmd
 }
 
@@ -98,7 +107,7 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 			v[key] = value
 		}
 	}
-	remote := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
+	remote := isRemote(target)
 	switch {
 	case remote && a.transport == "stdio":
 		return nil, program.UsageError("A URL cannot use the stdio transport.", "Omit --transport, or give a program.")
@@ -141,13 +150,17 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 	return v, nil
 }
 
+func isRemote(target string) bool {
+	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
+}
+
 // pairs parses the values of a repeated flag.
 func pairs(given []string, separator, flag, form string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, one := range given {
 		key, value, ok := strings.Cut(one, separator)
 		if key = strings.TrimSpace(key); !ok || key == "" {
-			return nil, program.UsageError(fmt.Sprintf("%s requires %s.", flag, form), "Quote it for the shell if it contains blanks.")
+			return nil, program.UsageError(fmt.Sprintf("%s requires %s.", flag, form), "Quote it for the shell if it contains blanks. Arguments of the program that look like this flag follow --.")
 		}
 		if separator == ":" {
 			value = strings.TrimSpace(value)
