@@ -5,7 +5,7 @@
 // decision about a call.
 //
 // The Go SDK of the protocol decodes and routes the messages. In front of it, package
-// frames answers what the SDK would drop, and reports prompts and cancellations in their
+// frames answers the messages that the SDK would drop, and reports prompts and cancellations in their
 // order of arrival.
 package acp
 
@@ -77,7 +77,7 @@ func (a *server) connect(w io.Writer, r io.Reader) (done <-chan struct{}) {
 	in := frames.NewReader(r, a.out, a)
 	start := make(chan struct{})
 	a.conn = sdk.NewAgentSideConnection(a, a.out, gated{start, in})
-	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would contain what the editor has sent
+	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would contain messages of the editor
 	close(start)
 	return a.conn.Done()
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/credentials"
 )
 
-// editor is the SDK's side of a client. Its fields are its behaviour and what it has
-// received.
+// editor is the SDK's side of a client. Its fields are its behaviour and the
+// received messages.
 type editor struct {
 	t     *testing.T
 	conn  *sdk.ClientSideConnection

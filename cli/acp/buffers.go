@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// buffers reads the texts that the editor holds, which may be unsaved. After read_file has
+// buffers reads the texts that the editor holds, which may be unsaved. After a tool has
 // read a file, under the policy, it shows the editor's text instead if that differs. Right
 // before a tool changes files, it refuses if the editor holds a different text of one of
 // them, or if the model has seen only an unsaved text: a hash of an editor's text proves
@@ -59,6 +59,7 @@ func (b *buffers) marked(path string) bool {
 // Limits on the requests to the editor.
 const (
 	maxBuffer     = 8 << 20   // bytes of a file whose text is requested; a message is limited too
+	maxRequested  = 100       // files of one list whose texts are requested
 	maxShownLines = 2000      // of an unsaved text in one read
 	maxShownBytes = 200 << 10 // likewise
 )
@@ -167,23 +168,27 @@ type unsavedState struct {
 const unsavedNotice = "This is the unsaved text of the user's editor, not the file on disk. The file cannot be changed until the user has saved it; " +
 	"then read it again. This sha256 is not a base for a change."
 
-// after replaces the result of read_file by the editor's text. It notes unsaved files that
-// other tools have read from the disk, and refused changes of such files.
+// after replaces texts in the results of read_file and read_many_files by those of the
+// editor.
 func (b *buffers) after(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
-	if d.Spec.Origin.Group != tools.GroupBuiltIn {
-		return r, nil
+	switch {
+	case d.Spec.Origin.Group != tools.GroupBuiltIn:
+	case d.Spec.Name == file.ReadFile && (r.Error == nil || r.Error.Code == fault.FileNotFound):
+		return b.afterRead(ctx, d.Args, r)
+	case d.Spec.Name == file.ReadManyFiles && r.Error == nil:
+		return b.afterReadMany(ctx, r)
 	}
+	return r, nil
+}
+
+func (b *buffers) afterRead(ctx context.Context, args json.RawMessage, r tools.Result) (tools.Result, error) {
 	var p file.ReadFileParams
-	if d.Spec.Name != file.ReadFile || json.Unmarshal(d.Args, &p) != nil {
-		return r, nil
-	}
-	if r.Error != nil && r.Error.Code != fault.FileNotFound {
+	if json.Unmarshal(args, &p) != nil {
 		return r, nil
 	}
 	held, at, err := b.unsaved(ctx, p.FilePath)
 	if err != nil {
-		r.Context = strings.TrimSpace(r.Context + "\n" + fmt.Sprintf("The text of %s is that of the disk: %s.", p.FilePath, err))
-		return r, nil
+		return fromDisk(r, p.FilePath, err), nil
 	}
 	if r.Error == nil {
 		b.mark(at, held != nil)
@@ -191,11 +196,7 @@ func (b *buffers) after(ctx context.Context, d scheduler.Done, r tools.Result) (
 	if held == nil {
 		return r, nil
 	}
-	state := stateOf(*held, p)
-	if versions, err := b.session.host.Config().SessionStateService(); err == nil {
-		state.Version = sdk.Ptr(versions.NextVersion())
-	}
-	content, err := tools.JSON(state)
+	content, err := tools.JSON(b.stateOf(*held, p))
 	if err != nil {
 		return r, err
 	}
@@ -208,9 +209,63 @@ func (b *buffers) after(ctx context.Context, d scheduler.Done, r tools.Result) (
 	return r, nil
 }
 
+// afterReadMany does the same for each file of a list. Of long lists only the first files
+// are requested.
+func (b *buffers) afterReadMany(ctx context.Context, r tools.Result) (tools.Result, error) {
+	var list struct {
+		Files []json.RawMessage `json:"files"`
+	}
+	if json.Unmarshal(r.Structured, &list) != nil {
+		return r, nil
+	}
+	replaced := false
+	for i, raw := range list.Files[:min(len(list.Files), maxRequested)] {
+		var one struct {
+			FilePath string  `json:"file_path"`
+			SHA256   *string `json:"sha256"`
+		}
+		if json.Unmarshal(raw, &one) != nil || one.SHA256 == nil { // refused, or not text
+			continue
+		}
+		held, at, err := b.unsaved(ctx, one.FilePath)
+		if err != nil {
+			r = fromDisk(r, one.FilePath, err)
+			break // nor will it answer about the others
+		}
+		if b.mark(at, held != nil); held == nil {
+			continue
+		}
+		content, err := tools.JSON(b.stateOf(*held, file.ReadFileParams{}))
+		if err != nil {
+			return r, err
+		}
+		list.Files[i], replaced = json.RawMessage(content.String()), true
+	}
+	if !replaced {
+		return r, nil
+	}
+	content, err := tools.JSON(list.Files)
+	if err != nil {
+		return r, err
+	}
+	more := r.LLMContent.Parts[min(1, len(r.LLMContent.Parts)):]
+	r.LLMContent, r.Structured = content, json.RawMessage(`{"files":`+content.String()+`}`)
+	r.LLMContent.Parts = append(r.LLMContent.Parts, more...)
+	return r, nil
+}
+
+// fromDisk notes that the text of a file is that of the disk.
+func fromDisk(r tools.Result, path string, why error) tools.Result {
+	r.Context = strings.TrimSpace(r.Context + "\n" + fmt.Sprintf("The text of %s is that of the disk: %s.", path, why))
+	return r
+}
+
 // stateOf returns the requested part of an unsaved text.
-func stateOf(held buffer, p file.ReadFileParams) unsavedState {
+func (b *buffers) stateOf(held buffer, p file.ReadFileParams) unsavedState {
 	s := unsavedState{SHA256: filestate.Sum([]byte(held.text)), FilePath: held.path.String(), Origin: "editor", Content: held.text, Notice: unsavedNotice}
+	if versions, err := b.session.host.Config().SessionStateService(); err == nil {
+		s.Version = sdk.Ptr(versions.NextVersion())
+	}
 	lines := strings.SplitAfter(held.text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]

@@ -121,3 +121,11 @@ func TestEditorDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "one\ntwo\nthree\n", e.file("f.txt"))
 	require.Contains(t, callsOf(t, e.take())[2].text(), "the editor did not answer")
 }
+
+// FD-02: a file that a prompt mentions is shown as the editor holds it.
+func TestUnsavedTextOfAMention(t *testing.T) {
+	e := edit(t, `{"turns": [{"expect": {"prompt": "held by the editor"}, "text": "ok"}]}`)
+	e.held["f.txt"] = "held by the editor\n"
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(e.open(true), "What is in @f.txt?"))
+	require.Equal(t, "ok", said(e.take()))
+}

@@ -131,7 +131,7 @@ func (c *calls) result(id string, r *scheduler.Response) {
 	c.end(one, e)
 }
 
-// complete adds to an ended call what the bus does not report. It is called under c.mu.
+// complete adds to an ended call the parts of a response that the bus does not report. It is called under c.mu.
 func (c *calls) complete(one *call, e ending) {
 	u := sdk.SessionToolCallUpdate{}
 	if raw := rawOf(e); raw != nil {

@@ -63,13 +63,16 @@ func cut(text string) string {
 	return head + "\n[" + display.Thousands(omitted) + " bytes omitted]\n" + tail
 }
 
-// fenced returns text as a Markdown code block, in a fence longer than any in the text.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
+// fenced returns text as a Markdown code block that is safe to display.
+func fenced(text string) string { return fence(display.Printable(text)) }
+
+// fence returns text as a Markdown code block, in a fence longer than any in the text.
+func fence(text string) string {
+	marks := "```"
+	for strings.Contains(text, marks) {
+		marks += "`"
 	}
-	return fence + "\n" + strings.TrimSuffix(display.Printable(text), "\n") + "\n" + fence
+	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
 // planOf converts a list of todos to the plan. The protocol has no cancelled entries.

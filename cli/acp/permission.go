@@ -74,7 +74,7 @@ func optionOf(c approval.Choice) sdk.PermissionOption {
 	return o
 }
 
-// questionContent returns what the call would do, and why it needs approval.
+// questionContent returns the effect of the call, and why it needs approval.
 func questionContent(q bus.ToolConfirmationRequest) []sdk.ToolCallContent {
 	var all []sdk.ToolCallContent
 	var b strings.Builder
@@ -112,8 +112,8 @@ func questionContent(q bus.ToolConfirmationRequest) []sdk.ToolCallContent {
 
 // questions asks the editor's user the questions of a tool, of an MCP server or of the
 // program, one after another. Choices and yes or no are options. The protocol has no text
-// fields: a question that needs text and has no default cancels all of them, and the user
-// is told to answer in a prompt.
+// fields: a question that needs text and has no default cancels all of them, with a
+// message that asks the user to answer in a prompt.
 func (s *session) questions(ctx context.Context, asked bus.AskUserRequest) (answer bus.AskUserResponse, ok bool) {
 	answer = bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
 	giveUp := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}, Cancelled: true}

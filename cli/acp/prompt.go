@@ -111,19 +111,10 @@ func (s *session) resource(ctx context.Context, r sdk.EmbeddedResourceResource) 
 			name = strings.TrimSpace(path + " " + lines)
 		}
 		name = display.Line(name)
-		return fmt.Sprintf("\nThe editor has attached %s, as it shows it. Read the file before you change it.\n%s\n", name, attached(t.Text)), "[attached: " + name + "]", nil
+		return fmt.Sprintf("\nThe editor has attached %s, as it shows it. Read the file before you change it.\n%s\n", name, fence(t.Text)), "[attached: " + name + "]", nil
 	case r.BlobResourceContents != nil:
 		token, err = s.image(ctx, r.BlobResourceContents.Blob)
 		return "", token, err
 	}
 	return "", "", fmt.Errorf("it has neither text nor data")
-}
-
-// attached marks the beginning and the end of foreign text.
-func attached(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }

@@ -94,8 +94,8 @@ func TestPermissionOutcomes(t *testing.T) {
 	}
 }
 
-// FD-02: the approval modes are the modes of a session; a change is reported, whoever
-// makes it, and applies to the next call.
+// FD-02: the approval modes are the modes of a session; each change is reported
+// and applies to the next call.
 func TestModes(t *testing.T) {
 	e := edit(t, twoPatches)
 	id := e.open(false)
@@ -151,7 +151,7 @@ func TestPlan(t *testing.T) {
 	}, plan.Entries)
 }
 
-// FD-02: slash commands are offered and run in a prompt; what needs a terminal is
+// FD-02: slash commands are offered and run in a prompt; one that needs a terminal is
 // refused, and text that names no command is a prompt.
 func TestCommands(t *testing.T) {
 	e := edit(t, `{"turns": [{"expect": {"prompt": "/etc/hosts"}, "text": "A file."}, {"expect": {"prompt": "!ls"}, "text": "No shell."}]}`)
@@ -198,7 +198,7 @@ func TestCommandOutput(t *testing.T) {
 }
 
 // FD-02: questions of the model become options; one that needs text is not answered, and
-// the user learns it.
+// is shown to the user.
 func TestQuestions(t *testing.T) {
 	e := edit(t, `{"turns": [
 	  {"calls": [{"tool": "ask_user", "args": {"questions": [{"question": "Which one?", "header": "Colour", "type": "choice", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}]}}]},
@@ -218,7 +218,7 @@ func TestQuestions(t *testing.T) {
 	require.NotContains(t, outputs, "Red")
 }
 
-// FD-02: without a key for the model the editor learns that authentication is required,
+// FD-02: without a key for the model the editor receives that authentication is required,
 // and authentication succeeds only with one.
 func TestAuthentication(t *testing.T) {
 	e := edit(t, `{"turns": [{"text": "ok"}]}`, func(g *program.Flags) { g.Model = "gemini:gemini-2.5-pro" })
