@@ -314,6 +314,10 @@ func TestACPCancel(t *testing.T) {
 			e.until("runs\\n")
 			e.cancel(session)
 		},
+		"by its request": func(e *acpEditor, _ string) {
+			e.until("runs\\n")
+			e.send(map[string]any{"jsonrpc": "2.0", "method": "$/cancel_request", "params": map[string]any{"requestId": e.ids}})
+		},
 		"twice": func(e *acpEditor, session string) {
 			e.until("runs\\n")
 			e.cancel(session)
@@ -335,6 +339,30 @@ func TestACPCancel(t *testing.T) {
 			require.Equal(t, "end_turn", e.prompt(session, "Go on."))
 			require.Contains(t, e.said("agent_message_chunk"), "Later.")
 		})
+	}
+}
+
+// FD-02: a prompt that follows a cancelled one at once is answered, each by its own
+// response.
+func TestACPPromptAfterCancel(t *testing.T) {
+	t.Parallel()
+	e := acp(t, `{"turns": [{"when": {"prompt": "number"}, "text": "Answered.", "repeat": "forever"}]}`)
+	session := e.open()
+	for i := range 20 {
+		first := e.begin("session/prompt", acpPrompt(session, fmt.Sprintf("The cancelled number %d.", i)))
+		e.cancel(session)
+		second := e.begin("session/prompt", acpPrompt(session, fmt.Sprintf("The number %d.", i)))
+		answers := map[float64]any{}
+		for len(answers) < 2 {
+			m := e.next()
+			if m["method"] == nil {
+				answers[m["id"].(float64)] = m["result"]
+				continue
+			}
+			e.handle(m)
+		}
+		require.NotNil(t, answers[float64(first)], "it may have been answered before the cancellation arrived")
+		require.Equal(t, map[string]any{"stopReason": "end_turn"}, answers[float64(second)])
 	}
 }
 

@@ -232,25 +232,35 @@ func (a *server) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOpt
 	return sdk.SetSessionConfigOptionResponse{}, invalid("Sessions have no configuration options. Use session/set_mode for the approval mode.")
 }
 
-// Prompt implements [sdk.Agent].
-func (a *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
+// Prompt implements [sdk.Agent]. Its ctx has no meaning: the SDK ends it for an earlier
+// prompt whose request it handles later.
+func (a *server) Prompt(_ context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
 	s, err := a.session(r.SessionId)
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
-	return s.prompt(ctx, r.Prompt)
+	return s.prompt(r.Prompt)
 }
 
 // Cancel implements [sdk.Agent]. It is not called: see [server.Cancelled].
 func (*server) Cancel(context.Context, sdk.CancelNotification) error { return nil }
 
 // Prompted implements [frames.Turns].
-func (a *server) Prompted(id string) error {
-	s, err := a.session(sdk.SessionId(id))
+func (a *server) Prompted(id string, p sdk.PromptRequest) error {
+	s, err := a.session(p.SessionId)
 	if err != nil {
 		return nil // Prompt reports it
 	}
-	return s.expect()
+	return s.expect(id, p.Prompt)
+}
+
+// RequestCancelled implements [frames.Turns].
+func (a *server) RequestCancelled(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.sessions {
+		s.cancelRequest(id)
+	}
 }
 
 // Cancelled implements [frames.Turns].

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,12 +21,24 @@ import (
 type turn struct {
 	ctx    context.Context // ends when the turn is cancelled
 	cancel context.CancelFunc
+	id     string // of the request, in JSON
+	prompt string // its content, in JSON: requests are handled in any order
 	begun  bool
+}
+
+// keyOf returns the content of a prompt in JSON.
+func keyOf(prompt []sdk.ContentBlock) string {
+	data, err := json.Marshal(prompt)
+	if err != nil { // it was decoded from JSON
+		return err.Error()
+	}
+	return string(data)
 }
 
 // expect records a prompt. The error is the answer to a prompt that arrives while
 // another one runs.
-func (s *session) expect() error {
+func (s *session) expect(id string, prompt []sdk.ContentBlock) error {
+	key := keyOf(prompt)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
@@ -33,7 +46,7 @@ func (s *session) expect() error {
 			return &sdk.RequestError{Code: invalidRequest, Message: "The session works on a prompt. Cancel it with session/cancel, or wait for its response."}
 		}
 	}
-	t := &turn{}
+	t := &turn{id: id, prompt: key}
 	t.ctx, t.cancel = context.WithCancel(s.ctx)
 	s.turns = append(s.turns, t)
 	return nil
@@ -48,12 +61,24 @@ func (s *session) cancelTurns() {
 	}
 }
 
-// next returns the oldest recorded prompt that was not begun.
-func (s *session) next() (*turn, error) {
+// cancelRequest cancels the prompt of a request.
+func (s *session) cancelRequest(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.turns {
-		if !t.begun {
+		if t.id == id {
+			t.cancel()
+		}
+	}
+}
+
+// next returns the oldest recorded prompt with the same content that was not begun.
+func (s *session) next(prompt []sdk.ContentBlock) (*turn, error) {
+	key := keyOf(prompt)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.turns {
+		if !t.begun && t.prompt == key {
 			t.begun = true
 			return t, nil
 		}
@@ -74,15 +99,13 @@ func cancelled() (sdk.PromptResponse, error) {
 	return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 }
 
-// prompt works on a prompt. requested ends if the editor cancels the request instead of
-// the turn.
-func (s *session) prompt(requested context.Context, blocks []sdk.ContentBlock) (sdk.PromptResponse, error) {
-	t, err := s.next()
+// prompt works on a prompt.
+func (s *session) prompt(blocks []sdk.ContentBlock) (sdk.PromptResponse, error) {
+	t, err := s.next(blocks)
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
 	defer s.ended(t)
-	defer context.AfterFunc(requested, t.cancel)()
 	select {
 	case s.lane <- struct{}{}:
 		defer func() { <-s.lane }()

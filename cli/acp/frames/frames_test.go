@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,13 +18,16 @@ type noted struct {
 	refused string
 }
 
-func (n *noted) Prompted(session string) error {
+func (n *noted) Prompted(_ string, p sdk.PromptRequest) error {
+	session := string(p.SessionId)
 	if session == n.refused {
 		return errors.New("not now")
 	}
 	n.all = append(n.all, "prompt "+session)
 	return nil
 }
+
+func (n *noted) RequestCancelled(id string) { n.all = append(n.all, "cancel request "+id) }
 
 func (n *noted) Cancelled(session string) { n.all = append(n.all, "cancel "+session) }
 
@@ -34,14 +38,15 @@ func TestReader(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"` + session + `","prompt":[]}}`
 	}
 	cancel := `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a"}}`
+	request := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`
 	answer := `{"jsonrpc":"2.0","id":1,"result":null}`
-	in := strings.Join([]string{prompt("a"), cancel, prompt("busy"), prompt("b"), answer, "garbage", `{"jsonrpc":"2.0","method":"x"}`, ""}, "\r\n")
+	in := strings.Join([]string{prompt("a"), cancel, prompt("busy"), prompt("b"), answer, request, "garbage", `{"jsonrpc":"2.0","method":"x"}`, ""}, "\r\n")
 	var out bytes.Buffer
 	n := &noted{refused: "busy"}
 	got, err := io.ReadAll(NewReader(strings.NewReader(in), NewWriter(&out), n))
 	require.NoError(t, err)
-	require.Equal(t, strings.Join([]string{prompt("a"), prompt("b"), answer, ""}, "\n"), string(got))
-	require.Equal(t, []string{"prompt a", "cancel a", "prompt b"}, n.all)
+	require.Equal(t, strings.Join([]string{prompt("a"), prompt("b"), answer, request, ""}, "\n"), string(got))
+	require.Equal(t, []string{"prompt a", "cancel a", "prompt b", "cancel request 1"}, n.all)
 	require.Equal(t, 2, strings.Count(out.String(), "\n"))
 	require.Contains(t, out.String(), "not now")
 	require.Contains(t, out.String(), `"id":null,"error":{"code":-32700`)

@@ -20,9 +20,11 @@ const MaxBytes = 10<<20 - 2
 
 // Turns receives the prompts and cancellations of a client. Its methods must not block.
 type Turns interface {
-	// Prompted is called for a valid prompt before it is passed on. An error is the
-	// answer to the prompt, which is then not passed on.
-	Prompted(session string) error
+	// Prompted is called for a valid prompt before it is passed on, with the id of its
+	// request in JSON. An error is the answer to the prompt, which is then not passed on.
+	Prompted(id string, p sdk.PromptRequest) error
+	// RequestCancelled is called for a cancellation of a request, which is passed on.
+	RequestCancelled(id string)
 	// Cancelled is called for a cancellation of a session, which is not passed on.
 	Cancelled(session string)
 }
@@ -128,7 +130,17 @@ func (r *Reader) accept(line []byte) bool {
 	case *m.Method == sdk.AgentMethodSessionPrompt && isRequest:
 		return r.prompted(m)
 	}
-	return isRequest || *m.Method == cancelRequest // other notifications concern unknown features
+	if *m.Method == cancelRequest && !isRequest {
+		var cancel struct {
+			RequestID json.RawMessage `json:"requestId"`
+		}
+		if json.Unmarshal(m.Params, &cancel) != nil {
+			return false
+		}
+		r.turns.RequestCancelled(string(cancel.RequestID))
+		return true
+	}
+	return isRequest // other notifications concern unknown features
 }
 
 // prompted reports a prompt that the SDK would accept.
@@ -137,7 +149,7 @@ func (r *Reader) prompted(m message) bool {
 	if json.Unmarshal(m.Params, &prompt) != nil || prompt.Validate() != nil {
 		return true // the SDK answers it
 	}
-	err := r.turns.Prompted(string(prompt.SessionId))
+	err := r.turns.Prompted(string(m.ID), prompt)
 	if err == nil {
 		return true
 	}
