@@ -177,8 +177,26 @@ func (b *buffers) after(ctx context.Context, d scheduler.Done, r tools.Result) (
 		return b.afterRead(ctx, d.Args, r)
 	case d.Spec.Name == file.ReadManyFiles && r.Error == nil:
 		return b.afterReadMany(ctx, r)
+	case r.Error != nil && d.Spec.Mutates():
+		return b.afterRefusal(d.Args, r), nil
 	}
 	return r, nil
+}
+
+// afterRefusal explains the refusal of a change that is based on unsaved text.
+func (b *buffers) afterRefusal(args json.RawMessage, r tools.Result) tools.Result {
+	var p struct {
+		FilePath string `json:"file_path"`
+	}
+	ws, err := b.session.host.Config().Workspace()
+	if err != nil || json.Unmarshal(args, &p) != nil || p.FilePath == "" {
+		return r
+	}
+	if at, err := ws.Resolve(p.FilePath); err == nil && b.marked(at.String()) {
+		r.Context = strings.TrimSpace(r.Context + "\nThe text of " + at.String() + " that you have read is unsaved text of the user's editor. " +
+			"Ask the user to save the file; then read it again.")
+	}
+	return r
 }
 
 func (b *buffers) afterRead(ctx context.Context, args json.RawMessage, r tools.Result) (tools.Result, error) {

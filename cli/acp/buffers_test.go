@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,9 @@ func TestUnsavedText(t *testing.T) {
 		require.Equal(t, sdk.ToolCallStatusFailed, patch.states[len(patch.states)-1])
 	}
 	require.Contains(t, calls[1].text(), "has unsaved changes in the editor")
+	raw, err := json.Marshal(calls[2].RawOutput)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "Ask the user to save the file; then read it again.")
 	require.Equal(t, "one\ntwo\nthree\n", e.file("f.txt"))
 
 	e.save("f.txt")
