@@ -27,6 +27,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fettle-dev/fettle/cli"
+	"github.com/fettle-dev/fettle/cli/guard"
+	"github.com/fettle-dev/fettle/cli/guard/hook"
+	"github.com/fettle-dev/fettle/cli/guard/importer"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/integration/memtemp"
@@ -39,7 +42,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(memtemp.Of(m), map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf, "unenforced": unenforced})
+	testscript.Main(memtemp.Of(m), map[string]func(){"fettle": fettle, "fettle-guard": fettleGuard, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf, "unenforced": unenforced})
 }
 
 // brief are variables for short-lived programs. Otherwise the race detector pauses
@@ -54,6 +57,11 @@ func fettle() {
 		os.Args = slices.Insert(os.Args, 1, "--layout", name)
 	}
 	os.Exit(cli.Main())
+}
+
+// fettleGuard runs the program for other agents.
+func fettleGuard() {
+	os.Exit(guard.Main("fettle-guard", hook.Command(), importer.Command()))
 }
 
 // layoutVariable holds the layout of the scripts.

@@ -7,8 +7,9 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/guard"
 	"github.com/fettle-dev/fettle/cli/guard/hook"
+	"github.com/fettle-dev/fettle/cli/guard/importer"
 )
 
 func main() {
-	os.Exit(guard.Main("fettle-guard", hook.Command()))
+	os.Exit(guard.Main("fettle-guard", hook.Command(), importer.Command()))
 }

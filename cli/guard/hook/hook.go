@@ -211,7 +211,7 @@ func (c *client) reply(o *options, kind event, name string, d *policy.Decision) 
 	if verdict == policy.AskUser && kind == approval {
 		return c.silence // the client is asking already
 	}
-	if verdict == policy.AskUser && (o.noAsk || c.asks[name] == no) {
+	if verdict == policy.AskUser && (o.noAsk || o.headless || c.asks[name] == no) {
 		verdict, reason = policy.Deny, reason+" The call requires approval, for which this hook cannot ask."
 	}
 	if verdict == policy.Allow && (!o.grant || c.grants[name] == no) {

@@ -42,6 +42,12 @@ func claude() map[string]tool {
 	}
 }
 
+// ClaudeTool returns fettle's name of a tool of Claude Code.
+func ClaudeTool(name string) (string, bool) {
+	t, ok := claude()[name]
+	return t.name, ok
+}
+
 // codex returns the tools of Codex that Claude Code does not have.
 func codex() map[string]tool {
 	return map[string]tool{

@@ -1,0 +1,180 @@
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/guard/decide"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/trust"
+)
+
+// corpora returns the command lines of all corpora of the policy.
+func corpora(t *testing.T) []string {
+	t.Helper()
+	dir := filepath.Join(root, "core", "policy", "testdata")
+	var lines []string
+	for _, name := range []string{"everyday.txt", "edits.txt", "programs.txt", "readonly.txt", "lookalikes.txt", "corpus.jsonl"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		scan := bufio.NewScanner(bytes.NewReader(data))
+		scan.Buffer(nil, 1<<20)
+		for scan.Scan() {
+			var entry struct{ Line string }
+			switch line := scan.Text(); {
+			case strings.HasSuffix(name, ".jsonl"):
+				require.NoError(t, json.Unmarshal([]byte(line), &entry))
+				lines = append(lines, entry.Line)
+			case strings.HasPrefix(line, "\t"):
+				lines[len(lines)-1] += "\n" + line[1:]
+			case line != "" && !strings.HasPrefix(line, "#"):
+				lines = append(lines, line)
+			}
+		}
+		require.NoError(t, scan.Err())
+	}
+	require.Greater(t, len(lines), 1000)
+	return lines
+}
+
+// FD-03: the decisions of the guard equal those of policy check, in a session that
+// confines no command, on all corpora, in each mode, for trusted, undecided and
+// untrusted directories, and for calls of file tools.
+func TestGuardDecidesAsPolicyCheck(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	rules, err := os.ReadFile(filepath.Join(root, "core", "policy", "testdata", "policy.toml"))
+	require.NoError(t, err)
+	for _, settings := range []string{filepath.Join(home, ".fettle"), filepath.Join(dir, ".fettle")} {
+		require.NoError(t, os.MkdirAll(settings, 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "policies.toml"), rules, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".fettle", "policies.toml"), []byte(`
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = ["zig build", "just"]
+decision = "allow"
+priority = 100
+
+[[rule]]
+toolName = ["write_file", "edit"]
+argsPattern = 'generated'
+decision = "deny"
+priority = 100
+`), 0o600))
+	require.NoError(t, os.Symlink("/etc", filepath.Join(dir, "outside")))
+	type call struct{ tool, args string }
+	var calls []call
+	for _, line := range append(corpora(t), "zig build", "just x && git status") {
+		args, err := json.Marshal(map[string]string{"command": line})
+		require.NoError(t, err)
+		calls = append(calls, call{"run_shell_command", string(args)})
+	}
+	for _, path := range []string{"a.txt", dir + "/a.txt", "generated/x.go", ".git/config", ".fettle/policies.toml", "../x", "/etc/passwd", "outside/passwd", "AGENTS.md", ".env", home + "/.fettle/policies.toml"} {
+		args, err := json.Marshal(map[string]string{"file_path": path, "content": "", "old_string": "", "new_string": ""})
+		require.NoError(t, err)
+		for _, tool := range []string{"read_file", "write_file", "edit", "safe_patch"} {
+			calls = append(calls, call{tool, string(args)})
+		}
+	}
+	calls = append(calls, call{"web_fetch", `{"url":"https://example.com"}`}, call{"unknown", `{}`}, call{"mcp_a_b", `{"x":1}`}, call{"invoke_agent", `{"agent_name":"x"}`})
+
+	for state, word := range map[trust.State]string{trust.Trusted: "true", trust.Untrusted: "false", trust.Undecided: ""} {
+		t.Setenv("FETTLE_TRUST_WORKSPACE", word)
+		c, err := config.New(config.Parameters{TargetDir: dir, Policy: config.Policy{Trust: state}})
+		require.NoError(t, err)
+		require.NoError(t, c.Initialize(t.Context()))
+		check, err := c.Scheduler()
+		require.NoError(t, err)
+		guard, err := decide.Open(t.Context(), decide.Options{Dir: dir})
+		require.NoError(t, err)
+		modes := policy.Modes()
+		if os.Getenv("FETTLE_FULL") == "" {
+			modes = []policy.ApprovalMode{policy.ModeDefault, policy.ModePlan, policy.ModeYolo}
+		}
+		for _, mode := range modes {
+			for i, one := range calls {
+				if os.Getenv("FETTLE_FULL") == "" && mode != policy.ModeDefault && i%7 > 0 {
+					continue
+				}
+				headless := i%5 == 0
+				want, err := check.Explain(t.Context(), scheduler.Request{Tool: one.tool, Args: json.RawMessage(one.args)}, scheduler.Situation{Mode: &mode, Headless: &headless})
+				require.NoError(t, err)
+				got, err := guard.Decide(t.Context(), decide.Call{Tool: one.tool, Args: json.RawMessage(one.args), Mode: mode, Headless: headless})
+				require.NoError(t, err)
+				if want.Previews { // the agent would not preview it, but run it
+					require.Equal(t, policy.Deny, got.Decision, "%s %s", mode, one)
+					continue
+				}
+				require.Equal(t, want.Decision, got.Decision, "%s, trust %q: %s: %s / %s", mode, word, one, want.Reason, got.Reason)
+			}
+		}
+		require.NoError(t, guard.Close())
+		require.NoError(t, c.Close())
+	}
+}
+
+// buildGuard builds the program for hooks as for a release.
+func buildGuard(t *testing.T, dir string) string {
+	t.Helper()
+	file := filepath.Join(dir, "fettle-guard-hook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-gcflags=all=-l", "-ldflags=-s -w -funcalign=8", "-o", file, "./cli/fettle-guard-hook")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return file
+}
+
+// FD-03: the program for hooks is a file of at most 5 MiB, and answers within 5 ms more
+// than a Go program that does nothing takes.
+func TestGuardIsSmallAndFast(t *testing.T) {
+	if os.Getenv("FETTLE_FULL") == "" || runtime.GOARCH != "amd64" {
+		t.Skip("a measurement; set FETTLE_FULL=1")
+	}
+	dir, home := t.TempDir(), t.TempDir()
+	guard := buildGuard(t, dir)
+	info, err := os.Stat(guard)
+	require.NoError(t, err)
+	t.Logf("%d bytes", info.Size())
+	require.LessOrEqual(t, info.Size(), int64(5<<20))
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bare.go"), []byte("package main\n\nfunc main() { println() }\n"), 0o600))
+	bare := filepath.Join(dir, "bare")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bare, filepath.Join(dir, "bare.go")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	rules, err := os.ReadFile(filepath.Join(root, "core", "policy", "testdata", "policy.toml"))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "policies.toml"), rules, 0o600))
+	request := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && go test ./..."},"cwd":` + strconv.Quote(dir) + `}`
+	median := func(name string, args ...string) time.Duration {
+		var took []time.Duration
+		for range 41 {
+			cmd := exec.CommandContext(t.Context(), name, args...)
+			cmd.Env, cmd.Stdin = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, strings.NewReader(request)
+			begun := time.Now()
+			require.NoError(t, cmd.Run())
+			took = append(took, time.Since(begun))
+		}
+		slices.Sort(took)
+		return took[len(took)/2]
+	}
+	base, full := median(bare), median(guard, "hook", "--client=claude")
+	t.Logf("%v, a bare program %v", full, base)
+	require.LessOrEqual(t, full-base, 5*time.Millisecond)
+}
