@@ -21,6 +21,9 @@ func Prefix(s string) ([]string, error) {
 	if problem := refuse(s); problem != "" {
 		return nil, errors.New(problem)
 	}
+	if words := literalWords(s); words != nil {
+		return words, nil
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(s), "")
 	var call *syntax.CallExpr
 	if err == nil && len(file.Stmts) == 1 && !file.Stmts[0].Negated {
@@ -57,6 +60,25 @@ func Prefix(s string) ([]string, error) {
 		return nil, errors.New(dynamic + " is no fixed text" + advise(s, call.Args))
 	}
 	return words, nil
+}
+
+// literalWords returns the words of a text of letters, digits and the characters _ . /
+// and -, which bash does not interpret, unless it begins with a word of bash's grammar;
+// nil for any other. It spares the parser, which takes most of the time in which a
+// policy is loaded.
+func literalWords(s string) []string {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == ' ' || c == '_' || c == '.' || c == '/' || c == '-') {
+			return nil
+		}
+	}
+	words := strings.Fields(s)
+	grammar := []string{"case", "done", "esac", "fi", "for", "function", "in", "select", "export", "declare", "typeset", "local", "readonly", "nameref", "let", "eval", "test"}
+	if len(words) == 0 || slices.Contains(beforeCommands, words[0]) || slices.Contains(grammar, words[0]) {
+		return nil
+	}
+	return words
 }
 
 // plainWords splits a text of words that require no quotes; nil for any other.
