@@ -17,9 +17,10 @@ import (
 
 // rewindPoint is a prompt to which a session can go back.
 type rewindPoint struct {
-	text  string // as typed
-	turn  int    // index of its turn in the history
-	since int    // the first turn with checkpoints that belongs to it or a later prompt; 0: none
+	text  string   // as typed
+	turn  int      // index of its turn in the history
+	calls []string // the IDs of the calls that the model made for it
+	since int      // the first turn with checkpoints that belongs to it or a later prompt; 0: none
 	paths []string
 }
 
@@ -141,12 +142,19 @@ func (c *chat) rewindPlan(ctx context.Context, p rewindPoint) (*checkpoint.Plan,
 }
 
 // rewindPoints returns the prompts of the conversation with the files that were changed
-// since. A prompt is found among the turns with checkpoints by its text, from the last
-// to the first.
+// since.
 func (c *chat) rewindPoints(ctx context.Context) ([]rewindPoint, error) {
 	var points []rewindPoint
 	for i, turn := range c.conversation().History() {
-		if turn.Role != model.RoleUser || len(turn.Responses()) > 0 {
+		if turn.Role != model.RoleUser {
+			for _, part := range turn.Parts {
+				if n := len(points); part.Call != nil && n > 0 {
+					points[n-1].calls = append(points[n-1].calls, part.Call.ID)
+				}
+			}
+			continue
+		}
+		if len(turn.Responses()) > 0 {
 			continue
 		}
 		if items := c.prompt(turn); len(items) == 1 && items[0].Role == "user" {
@@ -168,9 +176,10 @@ func (c *chat) rewindPoints(ctx context.Context) ([]rewindPoint, error) {
 	return points, nil
 }
 
-// addChanges adds the changed files to the points. The first prompt has all turns. Another
-// prompt whose text has no turn, such as that of a command, has the turns between its
-// neighbours, if no other such prompt is between them.
+// addChanges adds the changed files to the points. A prompt is found among the turns by
+// its calls, from the last to the first. The first prompt has all turns. Another prompt
+// without a turn, such as that of a command, has the turns between its neighbours, if no
+// other such prompt is between them.
 func addChanges(points []rewindPoint, turns []*checkpoint.Turn) {
 	begins := make([]int, len(points)+1) // indexes in turns; -1: unknown
 	begins[len(points)] = len(turns)
@@ -178,7 +187,7 @@ func addChanges(points []rewindPoint, turns []*checkpoint.Turn) {
 	for i, p := range slices.Backward(points) {
 		begins[i] = -1
 		for at := left - 1; at >= 0; at-- {
-			if turns[at].Prompt == escape.Plain(p.text, checkpointPrompt) {
+			if p.began(turns[at]) {
 				begins[i], left = at, at
 				break
 			}
@@ -204,6 +213,22 @@ func addChanges(points []rewindPoint, turns []*checkpoint.Turn) {
 			points[i].since, points[i].paths = turns[at].Number, changedIn(turns[at:])
 		}
 	}
+}
+
+// began reports whether a turn is that of the prompt. Other prompts may begin with the
+// same text, so that the text decides only about a turn without a call of the model.
+func (p rewindPoint) began(turn *checkpoint.Turn) bool {
+	called := false
+	for _, e := range turn.Entries {
+		if e.Kind != checkpoint.KindCall || e.CallID == "" || e.Agent != "" {
+			continue
+		}
+		if slices.Contains(p.calls, e.CallID) {
+			return true
+		}
+		called = true
+	}
+	return !called && turn.Prompt == escape.Plain(p.text, checkpointPrompt)
 }
 
 // checkpointPrompt is the number of characters of a prompt that checkpoints store.

@@ -111,3 +111,41 @@ func TestRewindChanges(t *testing.T) {
 	require.Equal(t, []string{"b", "c"}, points[1].paths)
 	require.Empty(t, points[3].paths)
 }
+
+// UI-04: prompts with the same long beginning are told apart by their calls.
+func TestRewindEqualBeginnings(t *testing.T) {
+	const turns = `{"turns": [{"text": "Nothing."},
+		{"calls": [{"tool": "write_file", "args": {"file_path": "a.txt", "content": "a\n"}}]}, {"text": "Written."}, {"text": "Nothing again."}]}`
+	chatting(t, turns, func(ctx context.Context, c *chat, project string) {
+		require.NoError(t, c.config.SetApprovalMode("autoEdit"))
+		long := strings.Repeat("the same words ", 10)
+		for _, end := range []string{"one", "two", "three"} {
+			submit(ctx, c, long+end)
+		}
+		var states []string
+		for _, item := range picked(t, ctx, c, "/rewind").Items {
+			states = append(states, item.State)
+		}
+		require.Equal(t, []string{"no files", "1 file", "1 file"}, states)
+		submit(ctx, c, "/rewind 3 both")
+		require.FileExists(t, filepath.Join(project, "a.txt"))
+		submit(ctx, c, "/rewind 2 both")
+		require.NoFileExists(t, filepath.Join(project, "a.txt"))
+		require.Len(t, c.conversation().History(), 2)
+	})
+}
+
+// UI-04: a session that went back to before its first prompt has the title of the next one.
+func TestRewindChangesTheTitle(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
+		submit(ctx, c, "The first prompt.")
+		submit(ctx, c, "The second prompt.")
+		submit(ctx, c, "/rewind 2 conversation")
+		itemNamed(t, picked(t, ctx, c, "/resume"), "The first prompt.")
+		submit(ctx, c, "/rewind 1 conversation")
+		submit(ctx, c, "A better prompt.")
+		p := picked(t, ctx, c, "/resume")
+		require.Len(t, p.Items, 1)
+		itemNamed(t, p, "A better prompt.")
+	})
+}

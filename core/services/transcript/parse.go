@@ -60,6 +60,7 @@ type state struct {
 	hasPrompt bool         // there was a prompt, withdrawn or not
 	title     string       // an assigned title, otherwise the beginning of the first prompt
 	hasTitle  bool         // the title was assigned
+	emptied   bool         // the prompt of the title was dropped with all others: the next one replaces it
 	highest   int64
 	last      int // number of the last turn's ID
 	updated   time.Time
@@ -207,14 +208,19 @@ func (st *state) turn(l anyLine) error {
 	}
 	st.history = append(st.history, k)
 	st.hasPrompt = st.hasPrompt || k.prompt
-	if st.title == "" && !st.hasTitle {
-		st.title = look.title
-	}
+	st.entitle(look)
 	var n int
 	if _, err := fmt.Sscanf(l.ID, "%d", &n); err == nil {
 		st.last = max(st.last, n)
 	}
 	return nil
+}
+
+// entitle makes the first prompt of the history the title, unless one was assigned.
+func (st *state) entitle(look preview) {
+	if look.title != "" && !st.hasTitle && (st.title == "" || st.emptied) {
+		st.title, st.emptied = look.title, false
+	}
 }
 
 // withdraw drops the turns from position keep on, and stores the prompts among them as withdrawn.
@@ -237,10 +243,12 @@ func (st *state) rewind(keep int) {
 	}
 	clear(st.history[n:])
 	st.history = st.history[:n]
+	st.emptied = st.emptied || n == 0
 }
 
 func (st *state) replace(l anyLine) error {
 	history := make([]placedTurn, 0, len(l.History))
+	st.emptied = st.emptied || len(l.History) == 0
 	for i, content := range l.History {
 		look, err := peek(content)
 		if err != nil {
@@ -252,9 +260,7 @@ func (st *state) replace(l anyLine) error {
 		}
 		history = append(history, k)
 		st.hasPrompt = st.hasPrompt || k.prompt
-		if st.title == "" && !st.hasTitle {
-			st.title = look.title
-		}
+		st.entitle(look)
 	}
 	for i := range st.withdrawn { // their positions are gone; they precede the new turns
 		st.withdrawn[i].at = min(st.withdrawn[i].at, len(history))
