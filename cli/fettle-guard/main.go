@@ -6,10 +6,11 @@ import (
 	"os"
 
 	"github.com/fettle-dev/fettle/cli/guard"
+	"github.com/fettle-dev/fettle/cli/guard/gateway"
 	"github.com/fettle-dev/fettle/cli/guard/hook"
 	"github.com/fettle-dev/fettle/cli/guard/importer"
 )
 
 func main() {
-	os.Exit(guard.Main("fettle-guard", hook.Command(), importer.Command()))
+	os.Exit(guard.Main("fettle-guard", hook.Command(), gateway.Command(), importer.Command()))
 }

@@ -15,13 +15,20 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/guard"
+	"github.com/fettle-dev/fettle/cli/guard/gateway"
 )
 
-// TestMain lets the test binary be the server of the dialogues.
+// TestMain lets the test binary be the server of the dialogues, and the gateway in
+// front of it.
 func TestMain(m *testing.M) {
-	if os.Getenv("EVERYTHING_SERVE") != "" {
+	switch {
+	case os.Getenv("EVERYTHING_SERVE") != "":
 		main()
 		return
+	case os.Getenv("EVERYTHING_GUARD") != "":
+		os.Exit(guard.Main("fettle-guard", gateway.Command()))
 	}
 	os.Exit(m.Run())
 }
@@ -39,14 +46,30 @@ func TestDialogues(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
 			require.NoError(t, err)
-			talk(t, archive)
+			server := exec.CommandContext(t.Context(), os.Args[0])
+			server.Env = append(os.Environ(), "EVERYTHING_SERVE=1")
+			talk(t, server, archive)
 		})
 	}
 }
 
-func talk(t *testing.T, archive *txtar.Archive) {
-	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), "EVERYTHING_SERVE=1")
+// FD-03: behind the gateway of fettle-guard the dialogues are the same.
+func TestDialoguesBehindGateway(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	home := t.TempDir()
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			server := exec.CommandContext(t.Context(), os.Args[0], "mcp", "--dir", home, "--grant", "*", "--env", "EVERYTHING_SERVE=1", "--", os.Args[0])
+			server.Env = append(os.Environ(), "EVERYTHING_GUARD=1", "HOME="+home)
+			talk(t, server, archive)
+		})
+	}
+}
+
+func talk(t *testing.T, server *exec.Cmd, archive *txtar.Archive) {
 	var stderr bytes.Buffer
 	server.Stderr = &stderr
 	in, err := server.StdinPipe()

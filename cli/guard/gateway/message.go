@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Methods that the gateway reads. It passes all others on.
+const (
+	methodInitialize  = "initialize"
+	methodInitialized = "notifications/initialized"
+	methodCancelled   = "notifications/cancelled"
+	methodMessage     = "notifications/message"
+	methodProgress    = "notifications/progress"
+	methodListen      = "subscriptions/listen"
+	methodTools       = "tools/list"
+	methodCall        = "tools/call"
+	methodElicit      = "elicitation/create"
+)
+
+// modern is the first revision without initialize and without requests of the
+// server.
+const modern = "2026-07-28"
+
+// JSON-RPC codes of the gateway's own answers.
+const (
+	codeParse   = -32700
+	codeRequest = -32600
+	codeServer  = -32000 // the server is not available, or did not answer
+)
+
+// message is one JSON-RPC message. Keys are compared exactly: other spellings are
+// not the protocol's.
+type message struct {
+	raw    []byte
+	fields map[string]json.RawMessage
+	id     json.RawMessage // nil: none
+	method string          // "": a response
+}
+
+// parse decodes one message.
+func parse(raw []byte) (*message, error) {
+	m := &message{raw: raw}
+	if err := json.Unmarshal(raw, &m.fields); err != nil || m.fields == nil {
+		return nil, errors.New("it is not a JSON object")
+	}
+	m.id = m.fields["id"]
+	if method, ok := m.fields["method"]; ok && json.Unmarshal(method, &m.method) != nil {
+		return nil, errors.New("its method is not a string")
+	}
+	return m, nil
+}
+
+// isRequest reports whether the message expects a response.
+func (m *message) isRequest() bool { return m.method != "" && m.id != nil }
+
+// key returns the id in the form in which ids are compared.
+func (m *message) key() string { return idKey(m.id) }
+
+func idKey(id json.RawMessage) string {
+	var v any
+	if json.Unmarshal(id, &v) == nil {
+		switch v := v.(type) {
+		case float64:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		case string:
+			return `"` + v
+		}
+	}
+	return string(id)
+}
+
+// params returns the members of the params, or nil.
+func (m *message) params() map[string]json.RawMessage { return members(m.fields["params"]) }
+
+// members returns the members of an object, or nil for another value.
+func members(raw json.RawMessage) map[string]json.RawMessage {
+	var f map[string]json.RawMessage
+	if json.Unmarshal(raw, &f) != nil {
+		return nil
+	}
+	return f
+}
+
+// text returns a string, or "" for another value.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// with returns the message with another member.
+func (m *message) with(name string, value json.RawMessage) *message {
+	fields := make(map[string]json.RawMessage, len(m.fields)+1)
+	for k, v := range m.fields {
+		fields[k] = v
+	}
+	fields[name] = value
+	return &message{raw: encode(fields), fields: fields, id: m.id, method: m.method}
+}
+
+// encode is json.Marshal without HTML escapes, for values that cannot fail.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return json.RawMessage("null")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// request returns a request, or a notification if id is "".
+func request(id, method string, params any) *message {
+	fields := map[string]json.RawMessage{"jsonrpc": json.RawMessage(`"2.0"`), "method": encode(method), "params": encode(params)}
+	if id != "" {
+		fields["id"] = encode(id)
+	}
+	return &message{raw: encode(fields), fields: fields, id: fields["id"], method: method}
+}
+
+// result returns the response with a result.
+func result(id json.RawMessage, value any) []byte {
+	return encode(map[string]any{"jsonrpc": "2.0", "id": id, "result": value})
+}
+
+// failure returns the response with an error. A nil id becomes null.
+func failure(id json.RawMessage, code int, text string) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	return encode(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text}})
+}
+
+// toolError returns the response to a call that was not run.
+func toolError(id json.RawMessage, text string, revision string) []byte {
+	r := map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "isError": true}
+	if revision >= modern {
+		r["resultType"] = "complete"
+	}
+	return result(id, r)
+}
+
+// unclear describes why a server could read the message otherwise than the
+// gateway; "" if it cannot. JSON parsers differ on repeated keys, and some ignore
+// the case of keys.
+func (m *message) unclear() string {
+	deep := m.method == methodCall
+	for key := range m.fields {
+		if odd(key, "jsonrpc", "id", "method", "params", "result", "error") {
+			return fmt.Sprintf("its key %q differs only in case from one of JSON-RPC", key)
+		}
+	}
+	if deep {
+		for key := range m.params() {
+			if odd(key, "name", "arguments") {
+				return fmt.Sprintf("its parameter %q differs only in case from one of %s", key, m.method)
+			}
+		}
+	}
+	if key, found := repeated(m.raw, deep); found {
+		return fmt.Sprintf("its key %q is repeated", key)
+	}
+	return ""
+}
+
+func odd(key string, known ...string) bool {
+	return slices.ContainsFunc(known, func(k string) bool { return key != k && strings.EqualFold(key, k) })
+}
+
+// repeated returns a key that occurs twice in one object: of the envelope only, or
+// at any depth.
+func repeated(raw []byte, deep bool) (key string, found bool) {
+	type object struct {
+		keys map[string]bool // nil: a list
+		key  bool            // a key follows
+	}
+	var open []*object
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) || err != nil {
+			return "", false // json.Unmarshal has accepted it
+		}
+		var in *object
+		if len(open) > 0 {
+			in = open[len(open)-1]
+		}
+		if name, is := token.(string); is && in != nil && in.keys != nil && in.key {
+			in.key = false
+			if !deep && len(open) > 1 {
+				continue
+			}
+			if len(open) <= 2 { // of the envelope, or of the parameters
+				name = folded(name)
+			}
+			if in.keys[name] {
+				return name, true
+			}
+			in.keys[name] = true
+			continue
+		}
+		if in != nil && in.keys != nil {
+			in.key = true // after the value that begins here
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, &object{keys: map[string]bool{}, key: true})
+		case json.Delim('['):
+			open = append(open, &object{})
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+			if len(open) > 0 && open[len(open)-1].keys != nil {
+				open[len(open)-1].key = true
+			}
+		}
+	}
+}
+
+// folded returns the form of a key that all its spellings share.
+func folded(key string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, key)
+}
