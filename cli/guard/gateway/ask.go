@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -29,13 +28,13 @@ type form struct {
 // offer is an answer of a form.
 type offer struct {
 	bus.OutcomeInfo
-	means string
-	words []string // the calls that it allows from now on
+	means   string
+	pattern string // of the tools that it allows from now on; "": none
 }
 
 // newForm returns the question about a call. It offers no lasting answer for a
 // call that it cannot show completely.
-func (j judge) newForm(ctx context.Context, c call, d policy.Decision) form {
+func (j *judge) newForm(c call, d policy.Decision) form {
 	var b strings.Builder
 	arguments, whole := shown(c.args)
 	fmt.Fprintf(&b, "The tool %s of the MCP server %s wants to run.\n", escape.Plain(c.tool, maxName), escape.Plain(j.server, maxName))
@@ -53,10 +52,10 @@ func (j judge) newForm(ctx context.Context, c call, d policy.Decision) form {
 		switch {
 		case o.Means == "" || o.Kept:
 		case o.Until == "":
-			f.offered = append(f.offered, offer{o, o.Means, nil})
+			f.offered = append(f.offered, offer{o, o.Means, ""})
 		case whole:
-			if words := j.lasting(ctx, c, policy.Scope(o.Name)); len(words) > 0 {
-				f.offered = append(f.offered, offer{o, o.Means + " " + escape.Text(strings.Join(words, ", ")), words})
+			if words, pattern := j.lasting(c, d, policy.Scope(o.Name)); pattern != "" {
+				f.offered = append(f.offered, offer{o, o.Means + " " + words, pattern})
 			}
 		}
 	}

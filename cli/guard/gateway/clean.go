@@ -67,33 +67,18 @@ type walk struct {
 func (w *walk) value(key, list string, free bool) {
 	w.space()
 	switch w.in[w.at] {
-	case '{':
-		w.at++
-		for w.space(); w.in[w.at] != '}'; w.space() {
-			if w.in[w.at] == ',' {
-				w.at++
-				continue
+	case '{', '[':
+		w.elements(func(quoted []byte) bool {
+			name, inner := key, list
+			if quoted != nil {
+				name = text(quoted)
 			}
-			name := text(w.literal())
-			w.space()
-			w.at++ // the colon
-			inner := list
 			if name == "tools" || name == "prompts" {
 				inner = name
 			}
 			w.value(name, inner, free || name == "structuredContent")
-		}
-		w.at++
-	case '[':
-		w.at++
-		for w.space(); w.in[w.at] != ']'; w.space() {
-			if w.in[w.at] == ',' {
-				w.at++
-				continue
-			}
-			w.value(key, list, free)
-		}
-		w.at++
+			return true
+		})
 	case '"':
 		begin := w.at
 		literal := w.literal()
@@ -112,7 +97,54 @@ func (w *walk) value(key, list string, free bool) {
 			w.done = w.at
 		}
 	default:
-		for w.at < len(w.in) && !strings.ContainsRune(",]} \t\r\n", rune(w.in[w.at])) {
+		w.skip()
+	}
+}
+
+// elements calls use at the beginning of each value in the object or list that
+// begins at w.at, with its key in quotes or nil, until use returns false. use moves
+// to the end of the value. Another value is skipped.
+func (w *walk) elements(use func(key []byte) bool) {
+	w.space()
+	end := byte('}')
+	switch w.in[w.at] {
+	case '[':
+		end = ']'
+	case '{':
+	default:
+		w.skip()
+		return
+	}
+	w.at++
+	for w.space(); w.in[w.at] != end; w.space() {
+		if w.in[w.at] == ',' {
+			w.at++
+			continue
+		}
+		var key []byte
+		if end == '}' {
+			key = w.literal()
+			w.space()
+			w.at++ // the colon
+			w.space()
+		}
+		if !use(key) {
+			return
+		}
+	}
+	w.at++
+}
+
+// skip moves to the end of the value that begins at w.at.
+func (w *walk) skip() {
+	w.space()
+	switch w.in[w.at] {
+	case '{', '[':
+		w.elements(func([]byte) bool { w.skip(); return true })
+	case '"':
+		w.literal()
+	default:
+		for w.at < len(w.in) && strings.IndexByte(",]} \t\r\n", w.in[w.at]) < 0 {
 			w.at++
 		}
 	}

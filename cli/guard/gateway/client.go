@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -17,9 +18,6 @@ func (g *gateway) fromClient(line []byte) {
 	switch {
 	case line == nil:
 		g.write(failure(nil, codeRequest, "The message is larger than the limit of fettle-guard."))
-		return
-	case !json.Valid(line):
-		g.write(failure(nil, codeParse, "The message is not valid JSON."))
 		return
 	case line[0] == '[': // a batch, as in 2025-03-26: its messages are answered one by one
 		var batch []json.RawMessage
@@ -36,7 +34,11 @@ func (g *gateway) fromClient(line []byte) {
 func (g *gateway) clientMessage(raw []byte) {
 	m, err := parse(raw)
 	if err != nil {
-		g.write(failure(nil, codeRequest, "The message is not a JSON-RPC message: "+err.Error()+"."))
+		code := codeRequest
+		if !json.Valid(raw) {
+			code = codeParse
+		}
+		g.write(failure(nil, code, "The message is not a JSON-RPC message: "+err.Error()+"."))
 		return
 	}
 	if why := m.unclear(); why != "" {
@@ -196,7 +198,7 @@ func (g *gateway) refuse(m *message, p *pending, why string) {
 // ask asks the user with a request to the client, and then runs or refuses the
 // call.
 func (g *gateway) ask(m *message, p *pending, d policy.Decision) {
-	f := g.judge.newForm(g.ctx, *p.call, d)
+	f := g.judge.newForm(*p.call, d)
 	ctx, cancel := context.WithCancel(g.ctx)
 	id, answer := newID("question"), make(chan []byte, 1)
 	g.mu.Lock()
@@ -229,8 +231,8 @@ func (g *gateway) decided(m *message, p *pending, f form, given json.RawMessage,
 		g.refuse(m, p, g.judge.refusal(*p.call, d, why))
 		return
 	}
-	if o.Until != "" {
-		g.judge.remember(g.ctx, *p.call, policy.Scope(o.Name), o.words)
+	if o.pattern != "" {
+		g.judge.remember(o.pattern)
 	}
 	g.forward(m, p)
 }
@@ -252,7 +254,7 @@ const answerKey = "fettle-guard-approval"
 // askAgain asks the user by a result that requests input, or reads the answer in a
 // repeated call.
 func (g *gateway) askAgain(m *message, p *pending, d policy.Decision) {
-	params := m.params()
+	params := maps.Clone(m.params())
 	state := text(params["requestState"])
 	g.mu.Lock()
 	q, known := g.open[state]
@@ -268,7 +270,7 @@ func (g *gateway) askAgain(m *message, p *pending, d policy.Decision) {
 		g.decided(m.with("params", encode(params)), p, q.form, given, d)
 		return
 	}
-	q = openQuestion{form: g.judge.newForm(g.ctx, *p.call, d), digest: p.call.digest(), kept: map[string]json.RawMessage{}}
+	q = openQuestion{form: g.judge.newForm(*p.call, d), digest: p.call.digest(), kept: map[string]json.RawMessage{}}
 	for _, name := range []string{"inputResponses", "requestState"} {
 		if value, ok := params[name]; ok {
 			q.kept[name] = value

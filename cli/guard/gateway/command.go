@@ -118,9 +118,13 @@ func (f *flags) check(command []string) error {
 
 // run serves the client on the standard streams.
 func (f *flags) run(ctx context.Context, s guard.Streams, command []string) error {
-	engine, err := decide.Open(ctx, decide.Options{Dir: f.dir, Layout: f.layout, Policy: f.policy})
+	engine, err := decide.Open(ctx, decide.Options{Dir: f.dir, Layout: f.layout, Policy: f.policy, Servers: []string{f.name}})
 	if err != nil {
 		return err
+	}
+	defer engine.Close() //nolint:errcheck // only read
+	for _, problem := range engine.Problems() {
+		_, _ = fmt.Fprintf(s.Err, "fettle-guard: %s:%d: %s\n", escape.Line(problem.Path), problem.Line, escape.Line(problem.Message+" "+problem.Remedy)) // a closed stderr cannot be reported
 	}
 	spec := mcp.ServerSpec{Name: f.name, URL: f.url, Env: map[string]string{}, Headers: map[string]string{}}
 	for _, variable := range f.env {

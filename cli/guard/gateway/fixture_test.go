@@ -50,9 +50,7 @@ func (r rules) Decide(_ context.Context, c decide.Call) (policy.Decision, error)
 	return r.Engine.Decide(subjectOf(c)), nil
 }
 
-func (r rules) Narrow(_ context.Context, c decide.Call, s policy.Scope) ([]policy.Rule, error) {
-	return r.Engine.Narrow(subjectOf(c), s)
-}
+func (rules) Lasting() bool { return true }
 
 // peer is a client under test, connected to a gateway.
 type peer struct {

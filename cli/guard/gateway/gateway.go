@@ -68,7 +68,7 @@ const linger = 10 * time.Second
 // gateway is one connection of a client with a server.
 type gateway struct {
 	o       Options
-	judge   judge
+	judge   *judge
 	cleaner cleaner
 	up      upstream
 	tools   *catalogue
@@ -107,7 +107,7 @@ func run(ctx context.Context, o Options, up upstream, in io.Reader, out io.Write
 	defer cancel()
 	o.fill()
 	g := &gateway{
-		o: o, judge: judge{o.Decider, o.Server, o.Grants}, up: up, ctx: ctx, out: out, tools: newCatalogue(o.Defer),
+		o: o, judge: &judge{decider: o.Decider, server: o.Server, grants: o.Grants}, up: up, ctx: ctx, out: out, tools: newCatalogue(o.Defer),
 		record: &recorder{out: o.Record, hide: o.Hide, server: o.Server}, broken: make(chan struct{}),
 		pending: map[string]*pending{}, idle: make(chan struct{}, 1), questions: map[string]chan []byte{},
 		open: map[string]openQuestion{}, continued: map[string]bool{},

@@ -54,22 +54,3 @@ func readLine(b *bufio.Reader, limit int) ([]byte, error) {
 		}
 	}
 }
-
-// lineReader reads lines, which may be empty.
-type lineReader struct {
-	b     *bufio.Reader
-	limit int
-}
-
-func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{bufio.NewReaderSize(r, 32<<10), limit}
-}
-
-// next returns a line without its line break. used counts towards the limit.
-func (l *lineReader) next(used int) ([]byte, error) {
-	line, err := readLine(l.b, l.limit-used)
-	if err != nil {
-		return nil, err // an incomplete event is dropped
-	}
-	return bytes.TrimRight(line, "\r\n"), nil
-}

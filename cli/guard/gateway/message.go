@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,15 +40,20 @@ const (
 type message struct {
 	raw    []byte
 	fields map[string]json.RawMessage
-	id     json.RawMessage // nil: none
-	method string          // "": a response
+	id     json.RawMessage            // nil: none
+	method string                     // "": a response
+	inner  map[string]json.RawMessage // see params
 }
 
 // parse decodes one message.
 func parse(raw []byte) (*message, error) {
-	m := &message{raw: raw}
-	if err := json.Unmarshal(raw, &m.fields); err != nil || m.fields == nil {
-		return nil, errors.New("it is not a JSON object")
+	raw = bytes.TrimSpace(raw)
+	if !json.Valid(raw) {
+		return nil, errors.New("it is not valid JSON")
+	}
+	m := &message{raw: raw, fields: members(raw)}
+	if m.fields == nil {
+		return nil, errors.New("it is not an object")
 	}
 	m.id = m.fields["id"]
 	if method, ok := m.fields["method"]; ok && json.Unmarshal(method, &m.method) != nil {
@@ -77,15 +81,28 @@ func idKey(id json.RawMessage) string {
 	return string(id)
 }
 
-// params returns the members of the params, or nil.
-func (m *message) params() map[string]json.RawMessage { return members(m.fields["params"]) }
+// params returns the members of the params, or nil. They must not be modified.
+func (m *message) params() map[string]json.RawMessage {
+	if m.inner == nil {
+		m.inner = members(m.fields["params"])
+	}
+	return m.inner
+}
 
-// members returns the members of an object, or nil for another value.
+// members returns the members of an object of a valid JSON text, or nil for another
+// value.
 func members(raw json.RawMessage) map[string]json.RawMessage {
-	var f map[string]json.RawMessage
-	if json.Unmarshal(raw, &f) != nil {
+	w := walk{in: raw}
+	if w.space(); w.at == len(raw) || raw[w.at] != '{' {
 		return nil
 	}
+	f := map[string]json.RawMessage{}
+	w.elements(func(key []byte) bool {
+		begin := w.at
+		w.skip()
+		f[text(key)] = raw[begin:w.at:w.at]
+		return true
+	})
 	return f
 }
 
@@ -180,51 +197,32 @@ func odd(key string, known ...string) bool {
 // repeated returns a key that occurs twice in one object: of the envelope only, or
 // at any depth.
 func repeated(raw []byte, deep bool) (key string, found bool) {
-	type object struct {
-		keys map[string]bool // nil: a list
-		key  bool            // a key follows
-	}
-	var open []*object
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) || err != nil {
-			return "", false // json.Unmarshal has accepted it
-		}
-		var in *object
-		if len(open) > 0 {
-			in = open[len(open)-1]
-		}
-		if name, is := token.(string); is && in != nil && in.keys != nil && in.key {
-			in.key = false
-			if !deep && len(open) > 1 {
-				continue
+	w := walk{in: raw}
+	return w.repeated(1, deep)
+}
+
+// repeated visits the value that begins at w.at, at a depth of objects.
+func (w *walk) repeated(depth int, deep bool) (key string, found bool) {
+	keys := map[string]bool{}
+	w.elements(func(name []byte) bool {
+		if name != nil && (deep || depth == 1) {
+			key = text(name)
+			if depth <= 2 { // of the envelope, or of the parameters
+				key = folded(key)
 			}
-			if len(open) <= 2 { // of the envelope, or of the parameters
-				name = folded(name)
+			if found = keys[key]; found {
+				return false
 			}
-			if in.keys[name] {
-				return name, true
-			}
-			in.keys[name] = true
-			continue
+			keys[key] = true
 		}
-		if in != nil && in.keys != nil {
-			in.key = true // after the value that begins here
+		if deep || depth == 1 {
+			key, found = w.repeated(depth+1, deep)
+		} else {
+			w.skip()
 		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, &object{keys: map[string]bool{}, key: true})
-		case json.Delim('['):
-			open = append(open, &object{})
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:len(open)-1]
-			if len(open) > 0 && open[len(open)-1].keys != nil {
-				open[len(open)-1].key = true
-			}
-		}
-	}
+		return !found
+	})
+	return key, found
 }
 
 // folded returns the form of a key that all its spellings share.

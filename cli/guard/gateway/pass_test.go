@@ -197,7 +197,7 @@ func TestTimeout(t *testing.T) {
 		<-f.got
 		require.Contains(t, <-f.got, `"requestId":1`)
 		time.Sleep(time.Hour)
-		f.emit(`{"jsonrpc":"2.0","id":1,"result":{}}`)                // too late
+		f.emit(`{"jsonrpc":"2.0","id":1,"result":{}}`)               // too late
 		f.emit(`{"jsonrpc":"2.0","id":2,"result":{"subscribed":1}}`) // in time
 		require.Contains(t, <-p.lines, "subscribed")
 		_ = p.in.Close()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fettle-dev/fettle/cli/guard/decide"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -14,10 +15,8 @@ import (
 // Decider decides about calls. *decide.Engine implements it.
 type Decider interface {
 	Decide(ctx context.Context, call decide.Call) (policy.Decision, error)
-	// Narrow returns the rules that remember the approval of a call, and Add adds
-	// them.
-	Narrow(ctx context.Context, call decide.Call, s policy.Scope) ([]policy.Rule, error)
-	Add(rules ...policy.Rule) error
+	// Lasting reports whether the user may approve more than one call at once.
+	Lasting() bool
 }
 
 // judge decides about the calls of one server's tools.
@@ -25,16 +24,19 @@ type judge struct {
 	decider Decider
 	server  string
 	grants  []string
+
+	mu       sync.Mutex
+	approved []string // like grants, by the user's answers
 }
 
 // subject returns the call about which the policy decides.
-func (j judge) subject(c call) decide.Call {
-	return decide.Call{Tool: tools.QualifiedName(j.server, c.tool), Args: c.args, Headless: c.headless, Server: j.server, ServerTool: c.tool}
+func (j *judge) subject(c call) decide.Call {
+	return decide.Call{Tool: tools.QualifiedName(j.server, c.tool), Args: c.args, Server: j.server, ServerTool: c.tool}
 }
 
 // decide returns the decision about a call. The server's annotations can only
 // make it stricter. A failure denies.
-func (j judge) decide(ctx context.Context, c call, annotations map[string]any) policy.Decision {
+func (j *judge) decide(ctx context.Context, c call, annotations map[string]any) policy.Decision {
 	subject := j.subject(c)
 	d, err := j.decider.Decide(ctx, subject)
 	if err == nil && len(annotations) > 0 {
@@ -47,11 +49,15 @@ func (j judge) decide(ctx context.Context, c call, annotations map[string]any) p
 	if err != nil {
 		return denied("The policy cannot decide about the call: " + err.Error())
 	}
-	if d.Decision == policy.Allow && len(d.Checkers) > 0 {
-		d.Decision, d.Reason = policy.AskUser, "A safety checker applies to the call, and fettle-guard runs none."
-	}
-	if d.Decision == policy.AskUser && len(d.Checkers) == 0 && byDefault(d) && j.granted(c.tool) {
-		d.Decision, d.Reason = policy.Allow, "It is granted by --grant."
+	if d.Decision == policy.AskUser && byDefault(d) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		switch {
+		case covers(j.grants, c.tool):
+			d.Decision, d.Reason = policy.Allow, "It is granted by --grant."
+		case covers(j.approved, c.tool):
+			d.Decision, d.Reason = policy.Allow, "The user has approved it for this session."
+		}
 	}
 	return d
 }
@@ -66,41 +72,39 @@ func byDefault(d policy.Decision) bool {
 	return d.Source == policy.BuiltIn && !d.Previews && !d.Protected
 }
 
-// granted reports whether --grant covers a tool: by its name, a prefix that ends
-// in *, or *.
-func (j judge) granted(tool string) bool {
-	return slices.ContainsFunc(j.grants, func(g string) bool {
+// covers reports whether a list has a tool: by its name, a prefix that ends in *, or
+// *.
+func covers(list []string, tool string) bool {
+	return slices.ContainsFunc(list, func(g string) bool {
 		prefix, starred := strings.CutSuffix(g, "*")
 		return g == tool || starred && strings.HasPrefix(tool, prefix)
 	})
 }
 
-// remember adds the rules of a lasting approval, as far as the question showed
-// them.
-func (j judge) remember(ctx context.Context, c call, scope policy.Scope, shown []string) {
-	rules, err := j.decider.Narrow(ctx, j.subject(c), scope)
-	if err != nil || slices.ContainsFunc(rules, func(r policy.Rule) bool { return !slices.Contains(shown, r.Words()) }) {
-		return // the call alone is approved
+// lasting returns the calls that an approval would allow from now on, in words, and
+// as a pattern; "" if it cannot be remembered. It covers nothing that a rule asks
+// about.
+func (j *judge) lasting(c call, d policy.Decision, scope policy.Scope) (words, pattern string) {
+	switch {
+	case !byDefault(d) || !j.decider.Lasting() || strings.HasSuffix(c.tool, "*"):
+		return "", ""
+	case scope == policy.ScopeSession:
+		return "calls of the tool " + tools.Quote(c.tool, maxName) + " of the MCP server " + tools.Quote(j.server, maxName), c.tool
+	case scope == policy.ScopeServer:
+		return "calls of all tools of the MCP server " + tools.Quote(j.server, maxName), "*"
 	}
-	_ = j.decider.Add(rules...) // likewise
+	return "", ""
 }
 
-// lasting returns the calls that a lasting approval would allow, in words; nil if
-// the approval cannot be remembered.
-func (j judge) lasting(ctx context.Context, c call, scope policy.Scope) []string {
-	rules, err := j.decider.Narrow(ctx, j.subject(c), scope)
-	if err != nil {
-		return nil
-	}
-	var words []string
-	for _, r := range rules {
-		words = append(words, r.Words())
-	}
-	return words
+// remember records a lasting approval.
+func (j *judge) remember(pattern string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.approved = append(j.approved, pattern)
 }
 
 // refusal returns the text of a denial for the model.
-func (j judge) refusal(c call, d policy.Decision, why string) string {
+func (j *judge) refusal(c call, d policy.Decision, why string) string {
 	parts := []string{"The call of " + tools.Quote(c.tool, maxName) + " was not run: the policy denies it."}
 	if why != "" {
 		parts[0] = "The call of " + tools.Quote(c.tool, maxName) + " was not run. " + why

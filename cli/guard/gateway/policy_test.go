@@ -141,7 +141,7 @@ func TestAsk(t *testing.T) {
 			require.Contains(t, params["message"], "The tool read of the MCP server files wants to run.")
 			require.Contains(t, params["message"], "a<U+202E>b", "the call is shown as it is")
 			schema := params["requestedSchema"].(map[string]any)["properties"].(map[string]any)["answer"].(map[string]any)
-			require.Equal(t, []any{"once", "session", "tool", "server", "no"}, schema["enum"])
+			require.Equal(t, []any{"once", "session", "server", "no"}, schema["enum"])
 			require.Empty(t, f.got, "the server knows nothing of the call yet")
 			p.quiet() // other requests run meanwhile
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":%s}`, q["id"], tt.answer))

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -288,46 +285,6 @@ func (h *remote) dress(q *http.Request, m *message) error {
 	return nil
 }
 
-// mirror adds the headers that repeat parts of a message, as required from the
-// revision 2026-07-28 on.
-func (h *remote) mirror(header http.Header, m *message) {
-	header.Set("Mcp-Method", m.method)
-	params := m.params()
-	switch m.method {
-	case "resources/read":
-		header.Set("Mcp-Name", headerValue(text(params["uri"])))
-	case "prompts/get":
-		header.Set("Mcp-Name", headerValue(text(params["name"])))
-	case methodCall:
-		header.Set("Mcp-Name", headerValue(text(params["name"])))
-		for _, b := range h.bound(text(params["name"])) {
-			value := params["arguments"]
-			for _, name := range b.path {
-				value = members(value)[name]
-			}
-			var v any
-			if json.Unmarshal(value, &v) != nil {
-				continue
-			}
-			switch v := v.(type) {
-			case string:
-				header.Set("Mcp-Param-"+b.header, headerValue(v))
-			case bool, float64:
-				header.Set("Mcp-Param-"+b.header, fmt.Sprint(string(bytes.TrimSpace(value))))
-			}
-		}
-	}
-}
-
-// headerValue returns a text as a header carries it.
-func headerValue(s string) string {
-	plain := s != "" && strings.TrimSpace(s) == s && !strings.HasPrefix(s, "=?base64?")
-	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }) {
-		return s
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
-}
-
 // same reports whether a request may go to u: the address of the server, or the
 // same over https.
 func (h *remote) same(u *url.URL) bool {
@@ -466,52 +423,4 @@ func (h *remote) close() {
 
 func (h *remote) why() *fault.Error {
 	return unavailable(h.name, "It does not know the session any more, for example after a restart.", "Connect to it again.", nil)
-}
-
-// events reads server-sent events.
-type events struct {
-	lines *lineReader
-	id    string        // of the last event
-	retry time.Duration // requested by the server; 0: none
-}
-
-func newEvents(r io.Reader, limit int) *events { return &events{lines: newLineReader(r, limit)} }
-
-// next returns the data of the next message.
-func (e *events) next() ([]byte, error) {
-	var data []byte
-	name, id, has := "", "", false
-	for {
-		line, err := e.lines.next(len(data))
-		if err != nil {
-			return nil, err
-		}
-		if len(line) == 0 {
-			if id != "" {
-				e.id = id
-			}
-			if has && len(data) > 0 && (name == "" || name == "message") {
-				return data, nil
-			}
-			data, name, has = nil, "", false
-			continue
-		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(field) {
-		case "data":
-			if has {
-				data = append(data, '\n')
-			}
-			has, data = true, append(data, value...)
-		case "event":
-			name = string(value)
-		case "id":
-			id = string(value)
-		case "retry":
-			if n, err := strconv.Atoi(string(value)); err == nil && n >= 0 && n <= 60_000 {
-				e.retry = time.Duration(n) * time.Millisecond
-			}
-		}
-	}
 }

@@ -8,24 +8,17 @@ import (
 	"strings"
 )
 
-// errJunk reports output of the server that is not a message.
-var errJunk = errors.New("not a message")
-
 // fromServer handles a message or a batch of the server.
 func (g *gateway) fromServer(raw []byte) {
 	raw = bytes.TrimSpace(raw)
-	if !json.Valid(raw) {
-		g.log("the server wrote to its stdout, but not a message of the protocol: " + visible(clip(raw)))
-		return
-	}
 	var batch []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &batch) != nil {
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &batch) != nil {
 		batch = []json.RawMessage{raw}
 	}
 	for _, one := range batch { // clients of all revisions accept single messages
 		out, err := g.serverMessage(one)
 		if err != nil {
-			g.log("a message of the server is dropped: " + err.Error())
+			g.log("the server wrote to its stdout, but not a message of the protocol: " + visible(clip(one)) + " (" + err.Error() + ")")
 			continue
 		}
 		if out != nil {
@@ -40,7 +33,7 @@ func clip(raw []byte) string { return string(raw[:min(len(raw), 200)]) }
 func (g *gateway) serverMessage(raw []byte) ([]byte, error) {
 	m, err := parse(raw)
 	if err != nil {
-		return nil, errJunk
+		return nil, err
 	}
 	if m.method != "" {
 		if strings.HasPrefix(text(m.id), "fettle-guard-") {

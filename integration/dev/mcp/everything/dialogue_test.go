@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +20,8 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/guard"
 	"github.com/fettle-dev/fettle/cli/guard/gateway"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/server"
 )
 
 // TestMain lets the test binary be the server of the dialogues, and the gateway in
@@ -65,6 +69,36 @@ func TestDialoguesBehindGateway(t *testing.T) {
 			server := exec.CommandContext(t.Context(), os.Args[0], "mcp", "--dir", home, "--grant", "*", "--env", "EVERYTHING_SERVE=1", "--", os.Args[0])
 			server.Env = append(os.Environ(), "EVERYTHING_GUARD=1", "HOME="+home)
 			talk(t, server, archive)
+		})
+	}
+}
+
+// FD-03: so are those with the server over HTTP. The SDK's server answers an unknown
+// method there without a message of the protocol, which one dialogue expects.
+func TestDialoguesBehindGatewayOverHTTP(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	home := t.TempDir()
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if name == "calls" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			e, err := newEverything()
+			require.NoError(t, err)
+			s := server.New(server.Options{
+				Name: "everything", Version: "1.0.0",
+				Open: func(context.Context, server.Client) (*mcp.Service, error) { return e.service(), nil },
+			})
+			h := httptest.NewServer(s.Handler(server.HTTPOptions{Stateless: name == "rounds"}))
+			t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			guarded := exec.CommandContext(t.Context(), os.Args[0], "mcp", "--dir", home, "--grant", "*", "--url", h.URL+server.Path)
+			guarded.Env = append(os.Environ(), "EVERYTHING_GUARD=1", "HOME="+home)
+			talk(t, guarded, archive)
 		})
 	}
 }
