@@ -20,7 +20,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/guard"
 	"github.com/fettle-dev/fettle/cli/guard/gateway"
-	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
 )
 
@@ -91,7 +91,7 @@ func TestDialoguesBehindGatewayOverHTTP(t *testing.T) {
 			require.NoError(t, err)
 			s := server.New(server.Options{
 				Name: "everything", Version: "1.0.0",
-				Open: func(context.Context, server.Client) (*mcp.Service, error) { return e.service(), nil },
+				Open: func(context.Context, server.Client) (*mcpservice.Service, error) { return e.service(), nil },
 			})
 			h := httptest.NewServer(s.Handler(server.HTTPOptions{Stateless: name == "rounds"}))
 			t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
