@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -10,25 +9,13 @@ import (
 )
 
 // FD-01: the program of the README changes the file in the working directory.
-func Example() {
-	dir, err := os.MkdirTemp("", "readme")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chdir(dir); err != nil {
-		panic(err)
-	}
-	if err := os.WriteFile("hello.txt", []byte("hello\n"), 0o644); err != nil {
-		panic(err)
-	}
+func TestProgram(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("hello.txt", []byte("hello\n"), 0o600))
 	main()
 	data, err := os.ReadFile("hello.txt")
-	fmt.Printf("%s%v", data, err)
-	// Output:
-	// hello.txt: "hello, world\n", version 853ff93762a0
-	// hello, world
-	// <nil>
+	require.NoError(t, err)
+	require.Equal(t, "hello, world\n", string(data))
 }
 
 // FD-01: the program has at most 25 lines.
