@@ -337,7 +337,7 @@ func TestHeadlessInterruptedAtOnce(t *testing.T) {
 		require.Equal(t, "Here I am.\n", stdout)
 	}
 	listed, _, _ = h.run("sessions", "list")
-	require.Regexp(t, `(?m)^1\. .* 6 turns +Think long\. +\[cut\]$`, listed)
+	require.Regexp(t, `(?m)^1\. .* 6 turns +Go on\. +\[cut\]$`, listed, "the title is the first prompt of the history")
 	require.NotContains(t, listed, "2.")
 }
 

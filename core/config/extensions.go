@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -145,7 +144,7 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 		if tmp != "" {
 			kept = filepath.Join(tmp, planDirs)
 		}
-		return append(PlanDirs(), path.Join(c.params().Environment.Layout.Dir, rules.PlansDir)), kept
+		return append(layout.PlanDirs(), c.params().Environment.Layout.Plans()), kept
 	}
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
@@ -153,12 +152,6 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 // planDirs is the name of a directory, in the user's directory for the
 // project, with a file for each directory that plan mode has claimed for plans.
 const planDirs = "plan-folders"
-
-// PlanDirs returns the slash-separated paths of the directories of plans, of
-// all layouts, relative to the target directory.
-func PlanDirs() []string {
-	return []string{path.Join(layout.Fettle().Dir, rules.PlansDir), path.Join(layout.Gemini().Dir, rules.PlansDir)}
-}
 
 // brought returns the current contributions of the session's active extensions.
 // It is never nil once Initialize has begun.

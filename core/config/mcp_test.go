@@ -140,8 +140,6 @@ func (f *fakeServer) Prompt(_ context.Context, name string, args map[string]stri
 
 func (f *fakeServer) Subscribe(context.Context, string) error { return nil }
 
-func (f *fakeServer) Ping(context.Context) error { return nil }
-
 func (f *fakeServer) RootsChanged(context.Context) {}
 
 func (f *fakeServer) Stderr() []string { return nil }

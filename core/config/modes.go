@@ -11,7 +11,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
-	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -177,7 +176,7 @@ func (c *Config) plansDir(target string) string {
 	if dir := c.family.extensions.PlansDir(); dir != "" {
 		return dir
 	}
-	return filepath.Join(target, c.params().Environment.Layout.Dir, rules.PlansDir)
+	return filepath.Join(target, c.params().Environment.Layout.Plans())
 }
 
 // hidden returns the names of tools that have no use at the moment: entering the

@@ -175,7 +175,6 @@ func (s *fake) Prompt(ctx context.Context, name string, args map[string]string) 
 }
 
 func (s *fake) Subscribe(context.Context, string) error { s.step("Subscribe"); return nil }
-func (s *fake) Ping(context.Context) error              { s.step("Ping"); return nil }
 
 func (s *fake) RootsChanged(context.Context) {
 	s.step("RootsChanged")

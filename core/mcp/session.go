@@ -78,7 +78,6 @@ type Session interface {
 	ReadResource(ctx context.Context, uri string) ([]tools.Resource, error)
 	Prompt(ctx context.Context, name string, args map[string]string) (PromptMessages, error)
 	Subscribe(ctx context.Context, uri string) error // to its changes, see Handlers.Changed
-	Ping(ctx context.Context) error
 	// RootsChanged notifies the server that the result of Handlers.Roots has
 	// changed.
 	RootsChanged(ctx context.Context)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/commands/commandfile"
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/extensioncheck"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -106,12 +106,12 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 	if e.PlanDir == "" {
 		return nil, nil
 	}
-	why := extensionstore.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlanDirs())
+	why := extensionstore.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), layout.PlanDirs())
 	if why == "" {
 		return nil, nil
 	}
 	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The directory %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
-		"Use a directory of its own, or one below "+config.PlanDirs()[0]+".", true)}, nil
+		"Use a directory of its own, or one below "+layout.PlanDirs()[0]+".", true)}, nil
 }
 
 // checkExcluded checks the tools that the extension excludes.

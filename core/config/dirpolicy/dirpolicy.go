@@ -77,7 +77,7 @@ func (p *Policy) open(ctx context.Context, o Options) (err error) {
 		Workspace: p.workspace, AdminDir: o.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(target, o.Layout.Dir), Paths: o.Paths,
 		Trusted: p.state == trust.Trusted, NoSaving: true,
 		Engine: policy.Options{
-			ReadOnlyTable: true, PlansDir: filepath.Join(target, o.Layout.Dir, rules.PlansDir), Servers: o.Servers,
+			ReadOnlyTable: true, PlansDir: filepath.Join(target, o.Layout.Plans()), Servers: o.Servers,
 			Protected: rules.Protected(o.Layout, userDir, nil),
 		},
 	})

@@ -2,6 +2,8 @@
 // fettle uses, so that a single value selects a naming scheme.
 package layout
 
+import "path"
+
 // Layout is a set of names. Directory and file names are base names.
 type Layout struct {
 	Name        string // as given to --layout
@@ -59,3 +61,10 @@ func Named(name string) (Layout, bool) {
 	}
 	return Layout{}, false
 }
+
+// Plans returns the slash-separated path, relative to the project, of the
+// directory to which plan mode may write.
+func (l Layout) Plans() string { return path.Join(l.Dir, "plans") }
+
+// PlanDirs returns the directories of plans of all layouts, fettle's first.
+func PlanDirs() []string { return []string{Fettle().Plans(), Gemini().Plans()} }

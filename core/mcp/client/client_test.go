@@ -118,7 +118,6 @@ func TestTransports(t *testing.T) {
 			filled, err := s.Prompt(t.Context(), "p", map[string]string{"x": "1"})
 			require.NoError(t, err)
 			require.Equal(t, mcp.PromptMessages{Description: "d", Messages: []host.Message{{Role: host.RoleAssistant, Content: tools.Content{Parts: []tools.Part{{Text: "x=1"}}}}}}, filled)
-			require.NoError(t, s.Ping(t.Context()))
 
 			_, err = s.Call(t.Context(), "none", nil, nil)
 			require.Equal(t, fault.MCPToolError, fault.CodeOf(err), "%v", err)

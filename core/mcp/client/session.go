@@ -233,17 +233,6 @@ func (s *session) Subscribe(ctx context.Context, uri string) error {
 	})
 }
 
-// Ping implements [mcp.Session]. Any answer of the server counts.
-func (s *session) Ping(ctx context.Context) error {
-	return s.run(ctx, 0, "ping", func(ctx context.Context) error {
-		err := s.sdk.Ping(ctx, nil)
-		if _, answered := codeOf(err); answered { // including the refusal of a method that was removed in 2026-07-28
-			return nil
-		}
-		return err
-	})
-}
-
 // Stderr implements [mcp.Session].
 func (s *session) Stderr() []string { return s.peer.lastLines() }
 

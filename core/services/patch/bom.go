@@ -5,10 +5,10 @@ import "strings"
 // mark is the byte-order mark as a character.
 const mark = "\ufeff"
 
-// HasBOM reports whether the diff has a byte-order mark at the beginning of the first line of a hunk,
+// hasBOM reports whether the diff has a byte-order mark at the beginning of the first line of a hunk,
 // before and after the change. Decoded text has none, while diff programs show that of the file in
 // its first line.
-func (d *Diff) HasBOM() (before, after bool) {
+func (d *Diff) hasBOM() (before, after bool) {
 	for i := range d.hunks {
 		if l := d.hunks[i].first(line.old); l != nil {
 			before = before || strings.HasPrefix(l.text, mark)
@@ -20,8 +20,8 @@ func (d *Diff) HasBOM() (before, after bool) {
 	return before, after
 }
 
-// WithoutBOM returns the diff without the marks that [Diff.HasBOM] reports.
-func (d *Diff) WithoutBOM() *Diff {
+// withoutBOM returns the diff without the marks that hasBOM reports.
+func (d *Diff) withoutBOM() *Diff {
 	plain := *d
 	plain.hunks = make([]hunk, len(d.hunks))
 	for i, h := range d.hunks {
@@ -46,16 +46,16 @@ func (d *Diff) WithoutBOM() *Diff {
 // A mark on both sides of the diff is ignored, because it stays. A mark only on the new side is text
 // at the beginning of the file.
 func CorrectMarked(base string, marked bool, d *Diff) (from string, c *Change, err error) {
-	before, after := d.HasBOM()
+	before, after := d.hasBOM()
 	switch {
 	case !before || strings.Contains(base, mark):
 		if marked && after {
-			d = d.WithoutBOM()
+			d = d.withoutBOM()
 		}
 	case marked && !after:
 		base = mark + base
 	default:
-		d = d.WithoutBOM()
+		d = d.withoutBOM()
 	}
 	c, err = Correct(base, d)
 	return base, c, err

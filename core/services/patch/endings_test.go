@@ -85,14 +85,14 @@ func TestMark(t *testing.T) {
 	} {
 		d, err := Parse(diff)
 		require.NoError(t, err)
-		before, after := d.HasBOM()
+		before, after := d.hasBOM()
 		require.Equal(t, want, [2]bool{before, after}, "%q", diff)
-		before, after = d.WithoutBOM().HasBOM()
+		before, after = d.withoutBOM().hasBOM()
 		require.False(t, before || after)
 	}
 	d, err := Parse("@@ -1,2 +1,2 @@\n-\ufeffa\n-b\n+\ufeffa\n+c\n")
 	require.NoError(t, err)
-	c, err := Correct("a\nb\n", d.WithoutBOM())
+	c, err := Correct("a\nb\n", d.withoutBOM())
 	require.NoError(t, err)
 	got, err := ApplyStrict("a\nb\n", c)
 	require.NoError(t, err)

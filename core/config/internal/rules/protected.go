@@ -10,10 +10,6 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// PlansDir is the name of the directory below the project's settings directory to
-// which plan mode may write.
-const PlansDir = "plans"
-
 // Protected returns the protected paths of a session in addition to those of the
 // table: its settings, and its instruction files with these names. userDir is the
 // user's settings directory; "": there is none.
