@@ -134,7 +134,7 @@ func TestToolsKeepTheContract(t *testing.T) {
 			tooltest.Run(t, nil, tooltest.Cases{
 				Examples: all(c.examples), Failing: all(c.failing), Bad: all(c.bad),
 				Fresh: func(t testing.TB) tools.DeclarativeTool {
-					s := newSession(t, process.Options{Idle: 300 * time.Millisecond})
+					s := newSession(t, process.Options{Idle: 5 * time.Second})
 					s.Write("a.txt", "a\n")
 					require.NoError(t, os.Mkdir(s.Path("dir"), 0o755))
 					if name == shell.RunShellCommand {
