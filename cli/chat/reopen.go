@@ -165,11 +165,7 @@ func (c *chat) bringOver(ctx context.Context) error {
 	return nil
 }
 
-// reopened shows the conversation of a session that was opened again, and says what
-// changed.
-func (w *work) reopened(ctx context.Context) {
-	if w.lists { // lines are still displayed
-		w.send(interactive.Event{Kind: interactive.EventHistory, History: w.shownItems(ctx)})
-	}
+// reopened states what changed in a session that was opened again, once its hooks have run.
+func (w *work) reopened() {
 	w.message(interactive.LevelInfo, "%s The session was opened again, so that this has taken effect. Background commands and approvals for the session have ended.", w.carried.note)
 }

@@ -170,7 +170,9 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 			if len(c.conversation().History()) > 0 {
 				source = "resume"
 			}
-			w.reopened(ctx)
+			if w.lists { // lines are still displayed
+				w.send(interactive.Event{Kind: interactive.EventHistory, History: c.shownItems(ctx)})
+			}
 		case c.kept.Resumed:
 			source = "resume"
 			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.shownItems(ctx)})
@@ -193,6 +195,9 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 		w.Progress("")
 		if message := (chatHooks{c}).SessionStart(ctx, source); message != "" {
 			w.message(interactive.LevelInfo, "%s", message)
+		}
+		if c.carried != nil {
+			w.reopened()
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -27,6 +29,13 @@ func (n *noted) Prompted(_ string, p sdk.PromptRequest) error {
 	return nil
 }
 
+// readAll returns what passes, and waits for no answers.
+func readAll(in io.Reader, out io.Writer, n *noted) ([]byte, error) {
+	r := NewReader(in, NewWriter(out), n)
+	r.grace = 0
+	return io.ReadAll(r)
+}
+
 func (n *noted) RequestCancelled(id string) { n.all = append(n.all, "cancel request "+id) }
 
 func (n *noted) Cancelled(session string) { n.all = append(n.all, "cancel "+session) }
@@ -43,7 +52,7 @@ func TestReader(t *testing.T) {
 	in := strings.Join([]string{prompt("a"), cancel, prompt("busy"), prompt("b"), answer, request, "garbage", `{"jsonrpc":"2.0","method":"x"}`, ""}, "\r\n")
 	var out bytes.Buffer
 	n := &noted{refused: "busy"}
-	got, err := io.ReadAll(NewReader(strings.NewReader(in), NewWriter(&out), n))
+	got, err := readAll(strings.NewReader(in), &out, n)
 	require.NoError(t, err)
 	require.Equal(t, strings.Join([]string{prompt("a"), prompt("b"), answer, request, ""}, "\n"), string(got))
 	require.Equal(t, []string{"prompt a", "cancel a", "prompt b", "cancel request 1"}, n.all)
@@ -60,10 +69,48 @@ func TestLongMessages(t *testing.T) {
 	}
 	var out bytes.Buffer
 	in := message(MaxBytes) + message(MaxBytes+1) + message(3*MaxBytes) + message(100)
-	got, err := io.ReadAll(NewReader(strings.NewReader(in), NewWriter(&out), &noted{}))
+	got, err := readAll(strings.NewReader(in), &out, &noted{})
 	require.NoError(t, err)
 	require.Equal(t, message(MaxBytes)+message(100), string(got))
 	require.Equal(t, 2, strings.Count(out.String(), "-32600"))
+}
+
+// FD-02: the input ends for the SDK once requests, but not prompts, are answered, in
+// whatever form the SDK writes their ids, or when time is over.
+func TestEndWaitsForAnswers(t *testing.T) {
+	requests := `{"jsonrpc":"2.0","id":"<a>","method":"initialize"}
+{"jsonrpc":"2.0","id":1.0,"method":"session/new"}
+{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"a","prompt":[]}}
+`
+	for _, answers := range [][]string{
+		{`{"jsonrpc":"2.0","id":"\u003ca\u003e","result":{}}`, `{"jsonrpc":"2.0","method":"session/update","params":{}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":1}}`},
+		{`{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file"}`, `{"jsonrpc":"2.0","id":1,"result":null}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := NewWriter(io.Discard)
+			ended := make(chan time.Duration)
+			start := time.Now()
+			go func() {
+				_, _ = io.ReadAll(NewReader(strings.NewReader(requests), w, &noted{}))
+				ended <- time.Since(start)
+			}()
+			for _, answer := range answers {
+				synctest.Wait()
+				select {
+				case <-ended:
+					t.Error("the input has ended before", answer)
+				default:
+				}
+				_, err := w.Write([]byte(answer))
+				require.NoError(t, err)
+			}
+			if len(answers) == 3 {
+				require.Zero(t, <-ended)
+			} else {
+				require.Equal(t, answerGrace, <-ended)
+			}
+		})
+	}
 }
 
 // FD-02: whatever the client sends, only whole JSON-RPC messages pass, and each answer is
@@ -74,7 +121,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":"x","error":{"code":1}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out bytes.Buffer
-		got, err := io.ReadAll(NewReader(bytes.NewReader(in), NewWriter(&out), &noted{}))
+		got, err := readAll(bytes.NewReader(in), &out, &noted{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -35,18 +36,26 @@ type Reader struct {
 	out   *Writer
 	turns Turns
 	rest  []byte // of the current message
+	grace time.Duration
 }
 
 // NewReader returns a Reader of r that writes its answers to w.
 func NewReader(r io.Reader, w *Writer, turns Turns) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 64<<10), out: w, turns: turns}
+	return &Reader{in: bufio.NewReaderSize(r, 64<<10), out: w, turns: turns, grace: answerGrace}
 }
 
-// Read implements [io.Reader].
+// answerGrace is the time that requests may take until their answers once the input has
+// ended.
+const answerGrace = 10 * time.Second
+
+// Read implements [io.Reader]. It reports the end of the input when the requests before it
+// have been answered, or after ten seconds: the SDK gives up its connection at the end.
+// Prompts are not waited for, because the client has gone.
 func (r *Reader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		line, err := r.line()
 		if err != nil {
+			r.out.answered(r.grace)
 			return 0, err
 		}
 		if r.accept(line) {
@@ -139,6 +148,9 @@ func (r *Reader) accept(line []byte) bool {
 		}
 		r.turns.RequestCancelled(string(cancel.RequestID))
 		return true
+	}
+	if isRequest {
+		r.out.expect(m.ID)
 	}
 	return isRequest // other notifications concern unknown features
 }

@@ -2,8 +2,10 @@ package frames
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"sync"
+	"time"
 )
 
 // Writer writes messages, one per call of Write. It is safe for concurrent use.
@@ -14,6 +16,8 @@ type Writer struct {
 	mu      sync.Mutex
 	failed  bool
 	awaited []awaited
+	open    map[any]bool  // ids of requests without an answer
+	idle    chan struct{} // closed once open is empty; nil: nothing waits for it
 }
 
 // awaited is a result that a caller waits for.
@@ -23,7 +27,9 @@ type awaited struct {
 }
 
 // NewWriter returns a Writer to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: w, broken: make(chan struct{})} }
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: w, broken: make(chan struct{}), open: map[any]bool{}}
+}
 
 // Broken is closed once a message could not be written.
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
@@ -54,7 +60,57 @@ func (w *Writer) Write(message []byte) (int, error) {
 	if len(w.awaited) > 0 && isResult(message) {
 		w.awaited = w.release(message)
 	}
+	if len(w.open) > 0 && !hasMethod(message) {
+		w.settle(message)
+	}
 	return n, nil
+}
+
+// expect stores that a request has no answer yet.
+func (w *Writer) expect(id json.RawMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[valueOf(id)] = true
+}
+
+// settle removes the request that a message answers.
+func (w *Writer) settle(answer []byte) {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(answer, &m) != nil {
+		return
+	}
+	delete(w.open, valueOf(m.ID))
+	if len(w.open) == 0 && w.idle != nil {
+		close(w.idle)
+		w.idle = nil
+	}
+}
+
+// answered waits until the expected answers were written, a write failed, or the time is over.
+func (w *Writer) answered(most time.Duration) {
+	w.mu.Lock()
+	if len(w.open) == 0 {
+		w.mu.Unlock()
+		return
+	}
+	idle := make(chan struct{})
+	w.idle = idle
+	w.mu.Unlock()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-w.broken:
+	case <-timer.C:
+	}
+}
+
+// valueOf returns an id as a string or a number, because the SDK may write it in another form.
+func valueOf(id json.RawMessage) (value any) {
+	_ = json.Unmarshal(id, &value) // the reader has checked it
+	return value
 }
 
 // release reports a result to those who wait for it, and returns the others.
@@ -72,6 +128,13 @@ func (w *Writer) release(message []byte) (others []awaited) {
 // isResult reports whether a message of this program is a result. Its members have a
 // fixed order, and an id contains no quote.
 func isResult(message []byte) bool {
-	head := message[:min(len(message), 4096)]
-	return bytes.Contains(head, []byte(`,"result":{`)) && !bytes.Contains(head, []byte(`,"method":`))
+	return bytes.Contains(beginning(message), []byte(`,"result":{`)) && !hasMethod(message)
 }
+
+// hasMethod reports whether a message of this program is a request or a notification.
+func hasMethod(message []byte) bool {
+	return bytes.Contains(beginning(message), []byte(`,"method":`))
+}
+
+// beginning returns the part of a message with its id and method.
+func beginning(message []byte) []byte { return message[:min(len(message), 4096)] }
