@@ -3,28 +3,72 @@ package anthropic
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// errCutShort reports a stream that ended before its response was complete.
-var errCutShort = errors.New("the answer broke off before its end")
+// event is an event of a streamed response. Type selects the fields that belong to it.
+type event struct {
+	Index   wire.Count `json:"index"`
+	Message struct {
+		ID    wire.Text `json:"id"`
+		Model wire.Text `json:"model"`
+		Usage usage     `json:"usage"`
+	} `json:"message"`
+	ContentBlock struct {
+		Type      wire.Text       `json:"type"`
+		ID        wire.Text       `json:"id"`
+		Name      wire.Text       `json:"name"`
+		Text      wire.Text       `json:"text"`
+		Thinking  wire.Text       `json:"thinking"`
+		Signature wire.Text       `json:"signature"`
+		Data      wire.Text       `json:"data"`
+		Input     json.RawMessage `json:"input"`
+	} `json:"content_block"`
+	Delta delta `json:"delta"`
+	Usage usage `json:"usage"`
+}
+
+// delta is a piece of a block, or of the message.
+type delta struct {
+	Type        wire.Text `json:"type"`
+	Text        wire.Text `json:"text"`
+	Thinking    wire.Text `json:"thinking"`
+	Signature   wire.Text `json:"signature"`
+	PartialJSON wire.Text `json:"partial_json"`
+	StopReason  wire.Text `json:"stop_reason"`
+	Citation    struct {
+		URL           wire.Text `json:"url"`
+		DocumentTitle wire.Text `json:"document_title"`
+	} `json:"citation"`
+}
+
+// usage holds the token counts of an event.
+type usage struct {
+	InputTokens              wire.Count `json:"input_tokens"`
+	OutputTokens             wire.Count `json:"output_tokens"`
+	CacheReadInputTokens     wire.Count `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens wire.Count `json:"cache_creation_input_tokens"`
+	OutputTokensDetails      struct {
+		ThinkingTokens wire.Count `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
 
 // answer assembles the response from the events of one stream.
 type answer struct {
 	asText bool // the response is the call of answerTool, passed on as text
 	done   bool // the final event has arrived
 
-	raw   rawUsage
-	block *block // the block being received; nil between blocks
+	chunks wire.Pieces
+	fault  *model.Error // how an event violated the protocol; nil: it did not
+	raw    rawUsage
+	block  *openBlock // the block being received; nil between blocks
 }
 
-// block is a content block that is being received.
-type block struct {
-	index     int64
+// openBlock is a content block that is being received.
+type openBlock struct {
+	index     wire.Count
 	kind      string
 	id, name  string // of a call
 	input     string // input of a call as given in the start event
@@ -32,51 +76,82 @@ type block struct {
 	signature []byte // signature of a thought
 }
 
-// rawUsage holds the token counts as the API reports them.
-type rawUsage struct{ input, output, thoughts, cacheRead, cacheWrite int64 }
+// rawUsage holds the token counts of the response so far.
+type rawUsage struct{ input, output, thoughts, cacheRead, cacheWrite wire.Count }
 
-// take returns the chunk that an event adds; nil if it adds nothing. The error is a *model.Error of
-// kind bad_answer if the event violates the protocol.
-func (a *answer) take(event *sdk.MessageStreamEventUnion) (*model.Chunk, error) {
-	switch event.Type {
+// take adds an event. It fails if the event violates the protocol; fault then says how, unless the
+// event is not in the form of the API at all.
+func (a *answer) take(raw []byte) error {
+	if a.done {
+		return nil
+	}
+	var kind struct {
+		Type wire.Text `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return err
+	}
+	switch kind.Type {
+	case "message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop":
+	default:
+		return nil // the protocol allows new event types
+	}
+	var e event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return err
+	}
+	chunk, fault := a.add(string(kind.Type), &e)
+	if fault != nil {
+		a.fault = fault
+		return fault
+	}
+	if chunk != nil {
+		a.chunks = append(a.chunks, chunk)
+	}
+	return nil
+}
+
+// add returns the chunk that an event adds; nil if it adds nothing.
+func (a *answer) add(kind string, e *event) (*model.Chunk, *model.Error) {
+	switch kind {
 	case "message_start":
-		return a.start(&event.Message), nil
+		return a.start(e), nil
 	case "content_block_start":
 		if a.block != nil {
 			return nil, badAnswer("a part of the answer began before the previous one ended")
 		}
-		return a.open(event)
+		return a.open(e)
 	case "content_block_delta":
-		if a.block == nil || a.block.index != event.Index {
+		if a.block == nil || a.block.index != e.Index {
 			return nil, badAnswer("the answer has a piece of a part that has not begun")
 		}
-		return a.delta(&event.Delta), nil
+		return a.delta(&e.Delta), nil
 	case "content_block_stop":
-		if a.block == nil || a.block.index != event.Index {
+		if a.block == nil || a.block.index != e.Index {
 			return nil, badAnswer("a part of the answer ended that had not begun")
 		}
 		return a.close()
 	case "message_delta":
-		return a.finish(event), nil
+		return a.finish(e), nil
 	case "message_stop":
 		if a.block != nil {
 			return nil, badAnswer("the answer ended within one of its parts")
 		}
 		a.done = true
 	}
-	return nil, nil // the protocol allows new event types
+	return nil, nil
 }
 
-func (a *answer) start(m *sdk.Message) *model.Chunk {
-	u := m.Usage
+func (a *answer) start(e *event) *model.Chunk {
+	u := e.Message.Usage
 	a.raw = rawUsage{u.InputTokens, u.OutputTokens, u.OutputTokensDetails.ThinkingTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens}
-	return &model.Chunk{ID: m.ID, Model: m.Model, Usage: a.raw.usage()}
+	return &model.Chunk{ID: string(e.Message.ID), Model: string(e.Message.Model), Usage: a.raw.usage()}
 }
 
 // open starts a block. The start event may already contain all of its content.
-func (a *answer) open(event *sdk.MessageStreamEventUnion) (*model.Chunk, error) {
-	b := event.ContentBlock
-	a.block = &block{index: event.Index, kind: b.Type, id: b.ID, name: b.Name}
+func (a *answer) open(e *event) (*model.Chunk, *model.Error) {
+	b := &e.ContentBlock
+	a.block = &openBlock{index: e.Index, kind: string(b.Type), id: string(b.ID), name: string(b.Name)}
 	switch b.Type {
 	case "text":
 		return a.text(b.Text, false), nil
@@ -89,17 +164,14 @@ func (a *answer) open(event *sdk.MessageStreamEventUnion) (*model.Chunk, error) 
 		if b.Name == "" {
 			return nil, badAnswer("a call in the answer names no tool")
 		}
-		var raw struct {
-			Input json.RawMessage `json:"input"`
-		}
-		if json.Unmarshal([]byte(b.RawJSON()), &raw) == nil && string(raw.Input) != "null" {
-			a.block.input = string(raw.Input)
+		if string(b.Input) != "null" {
+			a.block.input = string(b.Input)
 		}
 	}
 	return nil, nil
 }
 
-func (a *answer) delta(d *sdk.MessageStreamEventUnionDelta) *model.Chunk {
+func (a *answer) delta(d *delta) *model.Chunk {
 	switch d.Type {
 	case "text_delta":
 		return a.text(d.Text, false)
@@ -112,7 +184,7 @@ func (a *answer) delta(d *sdk.MessageStreamEventUnionDelta) *model.Chunk {
 	case "citations_delta":
 		source := cmp.Or(d.Citation.URL, d.Citation.DocumentTitle)
 		if source != "" {
-			return &model.Chunk{Citations: []string{source}}
+			return &model.Chunk{Citations: []string{string(source)}}
 		}
 	}
 	return nil
@@ -120,15 +192,15 @@ func (a *answer) delta(d *sdk.MessageStreamEventUnionDelta) *model.Chunk {
 
 // text returns a piece of text or of a thought. Text next to a response that must be one JSON value
 // is dropped.
-func (a *answer) text(text string, thought bool) *model.Chunk {
+func (a *answer) text(text wire.Text, thought bool) *model.Chunk {
 	if text == "" || (a.asText && !thought) {
 		return nil
 	}
-	return &model.Chunk{Parts: []model.Part{{Text: text, Thought: thought}}}
+	return &model.Chunk{Parts: []model.Part{{Text: string(text), Thought: thought}}}
 }
 
 // close ends a block and returns the content that is useful only as a whole.
-func (a *answer) close() (*model.Chunk, error) {
+func (a *answer) close() (*model.Chunk, *model.Error) {
 	b := a.block
 	a.block = nil
 	switch b.kind {
@@ -154,7 +226,7 @@ func (a *answer) close() (*model.Chunk, error) {
 }
 
 // jsonAnswer returns the JSON value from the call of answerTool.
-func (a *answer) jsonAnswer(args []byte) (*model.Chunk, error) {
+func (a *answer) jsonAnswer(args []byte) (*model.Chunk, *model.Error) {
 	var in struct {
 		Answer json.RawMessage `json:"answer"`
 	}
@@ -164,14 +236,14 @@ func (a *answer) jsonAnswer(args []byte) (*model.Chunk, error) {
 	return &model.Chunk{Parts: []model.Part{{Text: string(in.Answer)}}}, nil
 }
 
-func (a *answer) finish(event *sdk.MessageStreamEventUnion) *model.Chunk {
-	u := event.Usage
+func (a *answer) finish(e *event) *model.Chunk {
+	u := e.Usage
 	a.raw.output = max(a.raw.output, u.OutputTokens)
 	a.raw.input = max(a.raw.input, u.InputTokens)
 	a.raw.cacheRead = max(a.raw.cacheRead, u.CacheReadInputTokens)
 	a.raw.cacheWrite = max(a.raw.cacheWrite, u.CacheCreationInputTokens)
 	a.raw.thoughts = max(a.raw.thoughts, u.OutputTokensDetails.ThinkingTokens)
-	return &model.Chunk{Finish: finishReason(event.Delta.StopReason), Usage: a.raw.usage()}
+	return &model.Chunk{Finish: finishReason(e.Delta.StopReason), Usage: a.raw.usage()}
 }
 
 // usage adds up the separate counts of the API. Input is the sum of tokens read from the cache,
@@ -188,15 +260,15 @@ func (u rawUsage) usage() *model.Usage {
 	return &out
 }
 
-func finishReason(reason sdk.StopReason) model.FinishReason {
+func finishReason(reason wire.Text) model.FinishReason {
 	switch reason {
 	case "":
 		return ""
-	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence, sdk.StopReasonToolUse:
+	case "end_turn", "stop_sequence", "tool_use":
 		return model.FinishStop
-	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		return model.FinishMaxTokens
-	case sdk.StopReasonRefusal:
+	case "refusal":
 		return model.FinishSafety
 	}
 	return model.FinishOther

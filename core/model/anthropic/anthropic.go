@@ -3,15 +3,16 @@
 package anthropic
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
@@ -24,8 +25,11 @@ const Provider = "anthropic"
 // DefaultModel is the model of a request without a name.
 const DefaultModel = "claude-sonnet-5-5"
 
-// publicAPI is the address of the public API.
-const publicAPI = "https://api.anthropic.com"
+const (
+	publicAPI  = "https://api.anthropic.com"
+	apiVersion = "v1"
+	apiDate    = "2023-06-01" // the version of the API's form, in a header
+)
 
 // Options configures the generator of [New]. The environment is not read.
 type Options struct {
@@ -35,11 +39,17 @@ type Options struct {
 }
 
 // generator sends requests over the Messages API. It is safe for concurrent use. Each request is
-// sent once; retries are up to the caller.
+// sent once, and no redirect is followed; retries are up to the caller.
 type generator struct {
-	messages sdk.MessageService
-	models   sdk.ModelService
-	hide     hider
+	base    string // address with the version, with a trailing slash
+	client  *http.Client
+	secrets func() credentials // a func, so that printing a generator does not print its key
+}
+
+// credentials are the secrets of a generator.
+type credentials struct {
+	key string // "": none is sent
+	all wire.Secrets
 }
 
 var _ model.Generator = (*generator)(nil)
@@ -56,31 +66,17 @@ func New(o Options) (model.Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{}
+	client := wire.Client(o.HTTPClient)
 	if o.HTTPClient != nil {
-		client = *o.HTTPClient
+		client.Timeout, client.Jar = o.HTTPClient.Timeout, o.HTTPClient.Jar
 	}
-	client.CheckRedirect = refuseRedirect
-	options := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(base, "/v1")), // the SDK adds /v1
-		option.WithoutOpenTelemetry(),
-		option.WithHTTPClient(&client),
-		option.WithMaxRetries(0),
-	}
-	if key != "" {
-		options = append(options, option.WithAPIKey(key))
-	}
+	secrets := credentials{key, wire.Secrets{key, password}}
 	return &generator{
-		messages: sdk.NewMessageService(options...),
-		models:   sdk.NewModelService(options...),
-		hide:     wire.Secrets{key, password}.Redact,
+		base:    strings.TrimSuffix(base, "/"+apiVersion) + "/" + apiVersion + "/",
+		client:  client,
+		secrets: func() credentials { return secrets },
 	}, nil
 }
-
-// errRedirect rejects a redirect: the key must not be sent to another address.
-var errRedirect = errors.New("the server redirects to another address, which is not followed because the key is not meant for it")
-
-func refuseRedirect(*http.Request, []*http.Request) error { return errRedirect }
 
 // Generate returns the complete response. It streams internally, because the API requires streaming
 // for long responses.
@@ -88,67 +84,131 @@ func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 	return model.Collect(g.Stream(ctx, r))
 }
 
+// send sends a request and returns the body of its response. Reading the body passes the events to
+// x. q is nil for a request without a body. The error is a *model.Error.
+func (g *generator) send(ctx context.Context, x *wire.Exchange, method, path string, q *request) (io.ReadCloser, error) {
+	var body io.Reader
+	if q != nil {
+		raw, err := json.Marshal(q)
+		if err != nil {
+			return nil, invalidRequest("the request cannot be written as JSON", nil)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(x.In(ctx), method, g.base+path, body)
+	if err != nil {
+		return nil, invalidRequest("the address of the model is not valid", nil)
+	}
+	req.Header.Set("Anthropic-Version", apiDate)
+	if q != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", "application/json")
+	if x.Stream {
+		req.Header.Set("Accept", eventStream)
+	}
+	if key := g.secrets().key; key != "" {
+		req.Header.Set("X-Api-Key", key)
+	}
+	resp, err := g.client.Do(req)
+	if err != nil {
+		return nil, g.failure(ctx, x, err, false)
+	}
+	return resp.Body, nil
+}
+
+// failure returns the error of an exchange; nil if its response is complete. The status of a
+// success is not part of an error.
+func (g *generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
+	failed := x.Failure(ctx, Provider, err, complete, g.secrets().all, problem)
+	var e *model.Error
+	if errors.As(failed, &e) && e.Status < http.StatusMultipleChoices {
+		e.Status = 0
+	}
+	return failed
+}
+
+// ask sends a request whose response is one JSON value, which it decodes into v. It returns the
+// HTTP status; 0 without a response.
+func (g *generator) ask(ctx context.Context, method, path string, q *request, v any) (status int, err error) {
+	x := &wire.Exchange{Event: func(raw []byte) error { return json.Unmarshal(raw, v) }}
+	body, err := g.send(ctx, x, method, path, q)
+	if err == nil {
+		defer body.Close() //nolint:errcheck // the response is complete, or its error is returned
+		_, err = io.Copy(io.Discard, body)
+		err = g.failure(ctx, x, err, x.Events > 0)
+	}
+	return x.Status, err
+}
+
 // Stream returns the response as it arrives. A call arrives in one chunk, after its last byte. The
 // signature of a thought follows its text in a separate part. A response that ends early is an
 // error of kind connection.
 func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
-		params, forced, err := messageParams(r, DefaultModel)
+		q, forced, err := query(r)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		var response *http.Response
-		stream := g.messages.NewStreaming(ctx, *params, option.WithResponseInto(&response))
-		defer stream.Close() //nolint:errcheck // the response is complete, or its error is returned
+		q.Stream = true
 		answer := answer{asText: forced}
-		for stream.Next() {
-			event := stream.Current()
-			chunk, err := answer.take(&event)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if chunk != nil && !yield(chunk, nil) {
-				return
-			}
-			if answer.done {
-				return
-			}
-		}
-		err = stream.Err()
-		if err == nil && ctx.Err() == nil && !isStream(response) {
-			yield(nil, badAnswer("the server did not answer with a stream of events; the base URL may be wrong"))
+		x := &wire.Exchange{Stream: true, Event: answer.take}
+		body, err := g.send(ctx, x, http.MethodPost, "messages", q)
+		if err != nil {
+			yield(nil, err)
 			return
 		}
-		if err == nil {
-			err = errCutShort
+		defer body.Close()               //nolint:errcheck // the response is complete, or its error is returned
+		for err == nil && !answer.done { // each read ends with an event
+			_, err = body.Read(make([]byte, 512))
+			if !answer.chunks.Yield(yield) {
+				return
+			}
 		}
-		yield(nil, g.hide.asError(ctx, err))
+		if answer.done {
+			return
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		err = g.failure(ctx, x, err, false)
+		switch {
+		case ctx.Err() != nil:
+		case answer.fault != nil:
+			err = answer.fault
+		case x.Problem == nil && !isStream(x.Header):
+			err = badAnswer("the server did not answer with a stream of events; the base URL may be wrong")
+		}
+		yield(nil, err)
 	}
 }
 
-// isStream reports whether the response has the content type of an event stream.
-func isStream(r *http.Response) bool {
-	return r != nil && strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "text/event-stream")
+// eventStream is the content type of a stream of events.
+const eventStream = "text/event-stream"
+
+// isStream reports whether a response has the content type of a stream of events.
+func isStream(header http.Header) bool {
+	return strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), eventStream)
 }
 
 // CountTokens returns the API's token count of a request. If the server does not have the endpoint,
 // it returns an estimate.
 func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
-	params, _, err := messageParams(r, DefaultModel)
+	q, _, err := query(r)
 	if err != nil {
 		return 0, err
 	}
-	count, err := g.messages.CountTokens(ctx, countParams(params))
-	if err != nil {
-		failure := g.hide.asError(ctx, err)
-		if failure.Status == http.StatusNotFound || failure.Status == http.StatusMethodNotAllowed || failure.Status == http.StatusNotImplemented {
-			return model.EstimateTokens(r), nil
-		}
-		return 0, failure
+	var count struct {
+		InputTokens wire.Count `json:"input_tokens"`
 	}
-	if count.InputTokens <= 0 {
+	status, err := g.ask(ctx, http.MethodPost, "messages/count_tokens", q.counted(), &count)
+	switch {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented:
+		return model.EstimateTokens(r), nil
+	case err != nil:
+		return 0, err
+	case count.InputTokens == 0:
 		return model.EstimateTokens(r), nil
 	}
 	return int(count.InputTokens), nil
@@ -157,12 +217,28 @@ func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 // ModelNames returns the names of the models that the server has, in its order.
 func (g *generator) ModelNames(ctx context.Context) ([]string, error) {
 	var names []string
-	pages := g.models.ListAutoPaging(ctx, sdk.ModelListParams{})
-	for pages.Next() {
-		names = append(names, pages.Current().ID)
+	for after := ""; ; {
+		var page struct {
+			Data []struct {
+				ID wire.Text `json:"id"`
+			} `json:"data"`
+			HasMore bool      `json:"has_more"`
+			LastID  wire.Text `json:"last_id"`
+		}
+		path := "models?limit=1000"
+		if after != "" {
+			path += "&after_id=" + url.QueryEscape(after)
+		}
+		if _, err := g.ask(ctx, http.MethodGet, path, nil, &page); err != nil {
+			return nil, err
+		}
+		for _, m := range page.Data {
+			names = append(names, string(m.ID))
+		}
+		last := string(page.LastID)
+		if !page.HasMore || last == "" || last == after {
+			return names, nil
+		}
+		after = last
 	}
-	if err := pages.Err(); err != nil {
-		return nil, g.hide.asError(ctx, err)
-	}
-	return names, nil
 }

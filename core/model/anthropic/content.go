@@ -12,25 +12,22 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/fettle-dev/fettle/core/model"
 )
 
 // messages converts turns to API messages. It omits a turn without any content that the API
 // accepts.
-func messages(contents []model.Content) []sdk.MessageParam {
-	var out []sdk.MessageParam
+func messages(contents []model.Content) []message {
+	out := make([]message, 0, len(contents))
 	for _, c := range contents {
-		var message sdk.MessageParam
+		turn := message{Role: "user"}
 		if c.Role == model.RoleModel {
-			message = sdk.NewAssistantMessage(modelBlocks(c.Parts)...)
+			turn.Role, turn.Content = "assistant", modelBlocks(c.Parts)
 		} else {
-			message = sdk.NewUserMessage(userBlocks(c.Parts)...)
+			turn.Content = userBlocks(c.Parts)
 		}
-		if len(message.Content) > 0 {
-			out = append(out, message)
+		if len(turn.Content) > 0 {
+			out = append(out, turn)
 		}
 	}
 	return out
@@ -38,29 +35,29 @@ func messages(contents []model.Content) []sdk.MessageParam {
 
 // modelBlocks converts the parts of a model turn. It drops thoughts without this provider's
 // signature: the API accepts only its own, unchanged.
-func modelBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
-	var blocks []sdk.ContentBlockParamUnion
+func modelBlocks(parts []model.Part) []block {
+	var blocks []block
 	for _, p := range parts {
 		signed := len(p.Signature) > 0 && p.Provider == Provider
 		switch {
 		case p.Call != nil:
-			blocks = append(blocks, sdk.NewToolUseBlock(callID(p.Call.ID), p.Call.Object(), model.SafeToolName(p.Call.Name)))
+			blocks = append(blocks, block{Type: "tool_use", ID: callID(p.Call.ID), Name: model.SafeToolName(p.Call.Name), Input: p.Call.Object()})
 		case p.Data != nil, p.Response != nil: // the API accepts neither in a model turn
 		case p.Thought && signed:
-			blocks = append(blocks, sdk.NewThinkingBlock(string(p.Signature), p.Text))
+			blocks = append(blocks, block{Type: "thinking", Thinking: &p.Text, Signature: string(p.Signature)})
 		case p.Thought:
 		case p.Text == "" && signed:
-			blocks = append(blocks, sdk.NewRedactedThinkingBlock(string(p.Signature)))
+			blocks = append(blocks, block{Type: "redacted_thinking", Data: string(p.Signature)})
 		case !blank(p.Text):
-			blocks = append(blocks, sdk.NewTextBlock(p.Text))
+			blocks = append(blocks, plainBlock(p.Text))
 		}
 	}
 	return blocks
 }
 
 // userBlocks converts the parts of a user turn. Tool results come first, as the API requires.
-func userBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
-	var answers, rest []sdk.ContentBlockParamUnion
+func userBlocks(parts []model.Part) []block {
+	var answers, rest []block
 	for _, p := range parts {
 		switch {
 		case p.Response != nil:
@@ -68,7 +65,7 @@ func userBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 		case p.Data != nil:
 			rest = append(rest, dataBlock(p.Data))
 		case p.Call == nil && !p.Thought && !blank(p.Text):
-			rest = append(rest, sdk.NewTextBlock(p.Text))
+			rest = append(rest, plainBlock(p.Text))
 		}
 	}
 	return append(answers, rest...)
@@ -95,24 +92,18 @@ func callID(id string) string {
 
 // toolResult converts the result of a call. A success holds the output itself, with a context in a
 // separate block. A failure has is_error and the complete response, with attached data.
-func toolResult(r *model.FunctionResponse) sdk.ContentBlockParamUnion {
+func toolResult(r *model.FunctionResponse) block {
 	text, context, failed := resultText(r.Response)
-	result := sdk.ToolResultBlockParam{ToolUseID: callID(r.ID)}
-	if failed {
-		result.IsError = param.NewOpt(true)
-	}
+	result := block{Type: "tool_result", ToolUseID: callID(r.ID), IsError: failed}
 	for _, text := range []string{text, context} {
 		if !blank(text) {
-			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
+			result.Content = append(result.Content, plainBlock(text))
 		}
 	}
 	for i := range r.Data {
-		block := dataBlock(&r.Data[i])
-		result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{
-			OfText: block.OfText, OfImage: block.OfImage, OfDocument: block.OfDocument,
-		})
+		result.Content = append(result.Content, dataBlock(&r.Data[i]))
 	}
-	return sdk.ContentBlockParamUnion{OfToolResult: &result}
+	return result
 }
 
 // resultText splits {"output": …, "context": …}. It returns any other object unchanged.
@@ -140,7 +131,7 @@ func resultText(response json.RawMessage) (text, context string, failed bool) {
 
 // dataBlock converts an image or a document. Data that the API does not accept is replaced by a
 // text that names it.
-func dataBlock(d *model.Data) sdk.ContentBlockParamUnion {
+func dataBlock(d *model.Data) block {
 	kind, _, err := mime.ParseMediaType(d.MIMEType)
 	if err != nil {
 		kind = strings.ToLower(d.MIMEType)
@@ -150,22 +141,15 @@ func dataBlock(d *model.Data) sdk.ContentBlockParamUnion {
 		kind = "image/jpeg"
 		fallthrough
 	case kind == "image/jpeg", kind == "image/png", kind == "image/gif", kind == "image/webp":
-		return sdk.NewImageBlockBase64(kind, base64.StdEncoding.EncodeToString(d.Bytes))
+		return block{Type: "image", Source: &source{"base64", kind, base64.StdEncoding.EncodeToString(d.Bytes)}}
 	case kind == "application/pdf":
-		block := sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(d.Bytes)})
-		setTitle(block, d.Name)
-		return block
+		return block{Type: "document", Title: d.Name, Source: &source{"base64", kind, base64.StdEncoding.EncodeToString(d.Bytes)}}
 	case strings.HasPrefix(kind, "text/") && utf8.Valid(d.Bytes) && len(bytes.TrimSpace(d.Bytes)) > 0:
-		block := sdk.NewDocumentBlock(sdk.PlainTextSourceParam{Data: string(d.Bytes)})
-		setTitle(block, d.Name)
-		return block
+		return block{Type: "document", Title: d.Name, Source: &source{"text", "text/plain", string(d.Bytes)}}
 	}
-	return sdk.NewTextBlock(fmt.Sprintf("[%s: %d bytes of type %s, which cannot be shown to this model]",
+	return plainBlock(fmt.Sprintf("[%s: %d bytes of type %s, which cannot be shown to this model]",
 		cmp.Or(d.Name, "attachment"), len(d.Bytes), cmp.Or(d.MIMEType, "unknown")))
 }
 
-func setTitle(block sdk.ContentBlockParamUnion, name string) {
-	if name != "" {
-		block.OfDocument.Title = param.NewOpt(name)
-	}
-}
+// plainBlock returns a block of text.
+func plainBlock(text string) block { return block{Type: "text", Text: text} }

@@ -7,9 +7,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// textEditor is the name of the tool that the API defines as text_editor_20250728. Its models were
-// trained with it, so it is declared by its type, without a description and a schema.
-const textEditor = "str_replace_based_edit_tool"
+// The name and the type of the tool that the API defines. Its models were trained with it, so it is
+// declared by its type, without a description and a schema.
+const (
+	textEditor     = "str_replace_based_edit_tool"
+	textEditorType = "text_editor_20250728"
+)
 
 // isTextEditor reports whether a tool has the name, the commands and the arguments of the API's own
 // tool. A tool of another program may have the name only.

@@ -1,75 +1,42 @@
 package anthropic
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// hider returns a text on one line, of bounded length, without the secrets that no error may show.
-// It is a func so that printing a Generator does not print its keys.
-type hider func(text string) string
-
-// asError converts an error of the SDK. It keeps nothing of the request, whose headers contain the
-// key.
-func (hide hider) asError(ctx context.Context, err error) *model.Error {
-	if ctxErr := ctx.Err(); ctxErr != nil {
-		return &model.Error{Provider: Provider, Kind: model.Canceled, Message: "the request was cancelled", Err: ctxErr}
-	}
-	var apiErr *sdk.Error
-	if errors.As(err, &apiErr) {
-		return hide.fromAPI(apiErr)
-	}
-	if errors.Is(err, errRedirect) {
-		return invalidRequest(errRedirect.Error(), nil)
-	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) || errors.Is(err, bufio.ErrTooLong) {
-		return badAnswer("an event of the answer cannot be read: " + hide(err.Error()))
-	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err // without the address, which may contain a password
-	}
-	e := &model.Error{Provider: Provider, Kind: model.Connection, Message: hide(err.Error())}
-	if e.Message == err.Error() {
-		e.Err = err
-	}
-	return e
-}
-
-// fromAPI converts an error that the API sent, either in place of a response or as an event within
+// problem converts an error that the API sent, either in place of a response or as an event within
 // one. An event has no HTTP status.
-func (hide hider) fromAPI(apiErr *sdk.Error) *model.Error {
+func problem(x *wire.Exchange, secrets wire.Secrets) *model.Error {
 	var body struct {
 		Error struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
+			Type    wire.Text `json:"type"`
+			Message wire.Text `json:"message"`
 		} `json:"error"`
 	}
-	var message string
-	if json.Unmarshal([]byte(apiErr.RawJSON()), &body) == nil && body.Error.Message != "" {
-		message = body.Error.Message
-	} else {
-		message = wire.ServerMessage(apiErr.StatusCode, []byte(apiErr.RawJSON()))
+	status := x.Status
+	if status < http.StatusBadRequest && x.Events > 0 || status < http.StatusMultipleChoices {
+		status = 0
 	}
-	e := &model.Error{Provider: Provider, Status: apiErr.StatusCode, Code: hide(body.Error.Type), Message: hide(message)}
-	if e.Status < http.StatusBadRequest {
-		e.Status = 0
+	message := ""
+	if json.Unmarshal(x.Problem, &body) == nil {
+		message = string(body.Error.Message)
 	}
-	e.Kind = kindOf(e.Status, body.Error.Type, strings.ToLower(message))
-	if apiErr.Response != nil && e.Status != 0 {
-		e.RetryAfter = wire.RetryAfter(apiErr.Response.Header, message)
+	if message == "" {
+		message = wire.ServerMessage(x.Status, x.Problem)
+	}
+	code := string(body.Error.Type)
+	e := &model.Error{
+		Provider: Provider, Kind: kindOf(status, code, strings.ToLower(message)), Status: status,
+		Code: secrets.Redact(code), Message: secrets.Redact(message),
+	}
+	if status != 0 {
+		e.RetryAfter = wire.RetryAfter(x.Header, message)
 	}
 	return e
 }

@@ -5,60 +5,56 @@ import (
 	"encoding/json"
 	"slices"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"github.com/fettle-dev/fettle/core/model"
 )
 
 // answerTool is the tool that returns a JSON response for models without structured output.
 const answerTool = "give_answer"
 
-// messageParams converts a request to API parameters. The model is fallback if the request names
-// none. forced reports that the response comes as a call of answerTool. The error is a *model.Error
-// of kind invalid_request.
-func messageParams(r *model.Request, fallback string) (params *sdk.MessageNewParams, forced bool, err error) {
-	name := cmp.Or(r.Model, fallback)
+// query converts a request to the form of the API. forced reports that the response comes as a call
+// of answerTool. The error is a *model.Error of kind invalid_request.
+func query(r *model.Request) (q *request, forced bool, err error) {
+	name := cmp.Or(r.Model, DefaultModel)
 	known := familyOf(name)
-	params = &sdk.MessageNewParams{
+	q = &request{
 		Model:     name,
-		MaxTokens: int64(cmp.Or(r.MaxOutputTokens, known.maxOutput)),
+		MaxTokens: cmp.Or(r.MaxOutputTokens, known.maxOutput),
 		Messages:  messages(r.Contents),
 	}
 	if r.System != "" {
-		params.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
+		q.System = []block{{Type: "text", Text: r.System, CacheControl: ephemeral()}}
 	}
-	setSampling(params, r, known)
-	if err := setTools(params, r, known); err != nil {
+	q.setSampling(r, known)
+	if err := q.setTools(r, known); err != nil {
 		return nil, false, err
 	}
 	if r.ResponseSchema != nil {
-		if forced, err = setSchema(params, r.ResponseSchema, known); err != nil {
+		if forced, err = q.setSchema(r.ResponseSchema, known); err != nil {
 			return nil, false, err
 		}
 	}
-	markCache(params)
-	return params, forced, nil
+	q.markCache()
+	return q, forced, nil
 }
 
 // setSampling sets the sampling parameters that the model accepts: newer models accept neither
 // temperature nor top_p, others only one of them.
-func setSampling(params *sdk.MessageNewParams, r *model.Request, known family) {
+func (q *request) setSampling(r *model.Request, known family) {
 	if !known.sampling {
 		return
 	}
 	if r.Temperature != nil {
-		params.Temperature = param.NewOpt(*r.Temperature)
+		q.Temperature = r.Temperature
 	}
 	if r.TopP != nil && (r.Temperature == nil || !known.oneSampler) {
-		params.TopP = param.NewOpt(*r.TopP)
+		q.TopP = r.TopP
 	}
 }
 
 // setTools declares the tools. If Choice.Allowed restricts them, only those tools are declared,
 // since the API supports only one tool, any tool or none. A conversation with calls needs
 // declarations even if no tool is offered.
-func setTools(params *sdk.MessageNewParams, r *model.Request, known family) error {
+func (q *request) setTools(r *model.Request, known family) error {
 	tools, choice := r.Tools, r.Choice
 	if choice.Mode == model.ToolAny && len(choice.Allowed) > 0 {
 		tools = slices.DeleteFunc(slices.Clone(tools), func(t model.Tool) bool { return !slices.Contains(choice.Allowed, t.Name) })
@@ -70,15 +66,14 @@ func setTools(params *sdk.MessageNewParams, r *model.Request, known family) erro
 	if err != nil || len(declared) == 0 {
 		return err
 	}
-	params.Tools = declared
+	q.Tools = declared
 	switch {
 	case choice.Mode == model.ToolNone:
-		none := sdk.NewToolChoiceNoneParam()
-		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &none}
+		q.ToolChoice = &toolChoice{Type: "none"}
 	case choice.Mode == model.ToolAny && len(choice.Allowed) == 1:
-		params.ToolChoice = sdk.ToolChoiceParamOfTool(choice.Allowed[0])
+		q.ToolChoice = &toolChoice{Type: "tool", Name: choice.Allowed[0]}
 	case choice.Mode == model.ToolAny:
-		params.ToolChoice = sdk.ToolChoiceUnionParam{OfAny: &sdk.ToolChoiceAnyParam{}}
+		q.ToolChoice = &toolChoice{Type: "any"}
 	}
 	return nil
 }
@@ -100,38 +95,32 @@ func toolsOf(contents []model.Content) []model.Tool {
 }
 
 // declare converts tools to API declarations.
-func declare(tools []model.Tool, known family) ([]sdk.ToolUnionParam, error) {
+func declare(tools []model.Tool, known family) ([]tool, error) {
 	adapted, err := model.AdaptTools(tools, model.DialectAnthropic)
 	if err != nil {
 		return nil, err
 	}
-	var declared []sdk.ToolUnionParam
+	var declared []tool
 	for _, t := range adapted {
 		if known.editor && isTextEditor(t) {
-			declared = append(declared, sdk.ToolUnionParam{OfTextEditor20250728: &sdk.ToolTextEditor20250728Param{}})
+			declared = append(declared, tool{Type: textEditorType, Name: textEditor})
 			continue
 		}
-		p := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](t.Parameters)}
-		if t.Description != "" {
-			p.Description = param.NewOpt(t.Description)
-		}
-		declared = append(declared, sdk.ToolUnionParam{OfTool: &p})
+		declared = append(declared, tool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters})
 	}
 	return declared, nil
 }
 
 // setSchema makes the response one JSON value. It uses structured output, or a forced call of
 // answerTool if the model or the schema does not support that. forced reports the latter.
-func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known family) (forced bool, err error) {
+func (q *request) setSchema(schema json.RawMessage, known family) (forced bool, err error) {
 	var keys map[string]any
 	if err := json.Unmarshal(schema, &keys); err != nil || keys == nil {
 		return false, invalidRequest("the schema of the answer is not a valid JSON schema", err)
 	}
 	if known.structured {
-		// The SDK converts the schema to the supported subset: closed objects, no ranges.
-		accepted, _ := sdk.BetaJSONSchemaOutputFormat(keys).Schema.(map[string]any)
-		if len(accepted) > 0 {
-			params.OutputConfig.Format.Schema = accepted
+		if accepted, ok := structured(keys); ok {
+			q.OutputConfig = &outputConfig{Format: outputFormat{Type: "json_schema", Schema: accepted}}
 			return false, nil
 		}
 	}
@@ -152,36 +141,28 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 	if err != nil {
 		return false, err
 	}
-	params.Tools = append(params.Tools, declared...)
-	params.ToolChoice = sdk.ToolChoiceParamOfTool(answerTool)
+	q.Tools = append(q.Tools, declared...)
+	q.ToolChoice = &toolChoice{Type: "tool", Name: answerTool}
 	return true, nil
 }
 
 // markCache marks the prefix that the next request is likely to share: the tools, the system prompt
 // (already marked) and the conversation so far.
-func markCache(params *sdk.MessageNewParams) {
-	cache := sdk.NewCacheControlEphemeralParam()
-	if n := len(params.Tools); n > 0 {
-		if marked := params.Tools[n-1].GetCacheControl(); marked != nil {
-			*marked = cache
-		}
+func (q *request) markCache() {
+	if n := len(q.Tools); n > 0 {
+		q.Tools[n-1].CacheControl = ephemeral()
 	}
-	if n := len(params.Messages); n > 0 {
-		blocks := params.Messages[n-1].Content
-		if marked := blocks[len(blocks)-1].GetCacheControl(); marked != nil {
-			*marked = cache
+	if n := len(q.Messages); n > 0 {
+		blocks := q.Messages[n-1].Content
+		if last := &blocks[len(blocks)-1]; last.Type != "thinking" && last.Type != "redacted_thinking" { // the API accepts no mark there
+			last.CacheControl = ephemeral()
 		}
 	}
 }
 
-// countParams returns the parameters that count the tokens of the same request.
-func countParams(p *sdk.MessageNewParams) sdk.MessageCountTokensParams {
-	count := sdk.MessageCountTokensParams{
-		Model: p.Model, Messages: p.Messages, ToolChoice: p.ToolChoice, OutputConfig: p.OutputConfig,
-		System: sdk.MessageCountTokensParamsSystemUnion{OfTextBlockArray: p.System},
-	}
-	for _, t := range p.Tools {
-		count.Tools = append(count.Tools, sdk.MessageCountTokensToolUnionParam{OfTool: t.OfTool, OfTextEditor20250728: t.OfTextEditor20250728})
-	}
-	return count
+// counted returns the part of a request that its tokens are counted of.
+func (q *request) counted() *request {
+	count := *q
+	count.MaxTokens, count.Temperature, count.TopP, count.Stream = 0, nil, nil, false
+	return &count
 }

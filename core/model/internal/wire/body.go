@@ -25,6 +25,7 @@ type body struct {
 	x       *Exchange
 	from    io.ReadCloser
 	lines   *bufio.Reader
+	name    string // name of the event, on a line before its data
 	pending []byte // data of an incomplete event
 	ready   []byte // bytes that the SDK has not read yet
 	ended   bool
@@ -102,10 +103,13 @@ func (b *body) take(line []byte) {
 		if len(b.pending) > 0 {
 			b.flush(ErrMalformed)
 		}
+		b.name = ""
 	case bare[0] == '{' || bare[0] == '[':
 		b.object(bare)
 	case bare[0] == '<':
 		b.end(ErrWebPage)
+	case string(name) == "event":
+		b.name = string(bytes.TrimSpace(value))
 	case string(name) == "data":
 		b.data(bytes.TrimSpace(value))
 	}
@@ -133,13 +137,17 @@ func (b *body) data(value []byte) {
 }
 
 // flush processes the pending data lines as one event, or ends the response with the error why if
-// they are not valid JSON.
+// they are not valid JSON. An event named error may be text.
 func (b *body) flush(why error) {
 	raw := b.pending
 	b.pending = nil
-	if json.Valid(raw) {
+	switch {
+	case json.Valid(raw):
 		b.event(raw)
-	} else {
+	case b.name == "error" && errors.Is(why, ErrMalformed):
+		b.x.Problem = bytes.TrimSpace(raw)
+		b.ended = true
+	default:
 		b.end(why)
 	}
 }

@@ -1,6 +1,6 @@
-// Package wire sits between the SDK of a provider and the network. It decodes the response itself
-// and keeps the data that SDKs discard: status, headers, errors, the way the response ended, and
-// every digit of its numbers.
+// Package wire sits between the client of a provider, which may be an SDK, and the network. It
+// decodes the response itself and keeps the data that SDKs discard: status, headers, errors, the way
+// the response ended, and every digit of its numbers.
 package wire
 
 import (

@@ -80,6 +80,14 @@ func TestProblemInTheStream(t *testing.T) {
 	x, events, _ := exchange(t, true, []byte("data: {}\n\ndata: {\"error\":\"broken\"}\n\ndata: {\"a\":1}\n\n"))
 	require.Equal(t, []string{"{}"}, events)
 	require.JSONEq(t, `{"error":"broken"}`, string(x.Problem))
+
+	x, events, _ = exchange(t, true, []byte("data: {}\n\nevent: error\ndata: upstream\ndata: broke\n\ndata: {\"a\":1}\n\n"))
+	require.Equal(t, []string{"{}"}, events)
+	require.Equal(t, "upstream\nbroke", string(x.Problem), "an event named error may be text")
+	x, _, _ = exchange(t, true, []byte("event: error\n\ndata: {a}\n\n"))
+	require.ErrorIs(t, x.Err, wire.ErrMalformed, "a name is that of one event")
+	x, _, _ = exchange(t, true, []byte("event: error\ndata: upstr"))
+	require.ErrorIs(t, x.Err, io.ErrUnexpectedEOF)
 }
 
 // The size of an event is limited, so that a server cannot fill the memory with one.
