@@ -53,6 +53,7 @@ func Host(ctx context.Context, o HostOptions, use func(ctx context.Context, s *H
 		c.Adjust = func(parameters *config.Parameters) { o.Adjust(parameters, c.Hide) }
 	}
 	return c.open(ctx, o.Global, func(ctx context.Context, c *chat, _ settings.Settings) error {
+		c.left = "exit" // no input of a terminal ends
 		return use(ctx, &Hosted{c, c, o})
 	})
 }

@@ -80,11 +80,15 @@ func (c *chat) resume(ctx context.Context, ref string) error {
 		c.say("This session is the current one.")
 		return nil
 	}
-	ended := c.endMessages(ctx, "other")
+	return c.changeSession(ctx, func() error { return c.openRecorded(ctx, store, summary.ID) })
+}
+
+// openRecorded continues a recorded session. The end of the current one has been
+// reported to its hooks.
+func (c *chat) openRecorded(ctx context.Context, store *recordings.Store, id string) error {
 	kept := &conversation.Record{Store: store, Resumed: true}
-	opening, err := c.ResumeRecord(ctx, c.config, kept, summary.ID)
+	opening, err := c.ResumeRecord(ctx, c.config, kept, id)
 	if err != nil {
-		c.sayAll(append(ended, (chatHooks{c}).SessionStart(ctx, "resume"))) // of the session that goes on
 		return err
 	}
 	c.mu.Lock()
@@ -104,8 +108,17 @@ func (c *chat) resume(ctx context.Context, ref string) error {
 	if c.now != nil {
 		c.now.send(interactive.Event{Kind: interactive.EventHistory, History: c.shownItems(ctx)})
 	}
-	c.sayAll(append(ended, (chatHooks{c}).SessionStart(ctx, "resume")))
 	return nil
+}
+
+// changeSession runs the session end hooks, opens another conversation with open, and
+// runs the session start hooks. Their messages follow those of open. If open fails, the
+// current session goes on, and its hooks are run in the same way.
+func (c *chat) changeSession(ctx context.Context, open func() error) error {
+	ended := c.endMessages(ctx, "other")
+	err := open()
+	c.sayAll(append(ended, (chatHooks{c}).SessionStart(ctx, "resume")))
+	return err
 }
 
 // sayAll sends messages, except empty ones.

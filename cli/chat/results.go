@@ -130,7 +130,8 @@ func shownResult(r tools.Result) string {
 	return r.LLMContent.String()
 }
 
-// loadHistory replaces the conversation; it becomes a new session.
+// loadHistory replaces the conversation; it becomes a new session, with the hooks of a
+// session's end and start.
 func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 	history := make([]model.Content, 0, len(r.History))
 	for i, raw := range r.History {
@@ -140,10 +141,16 @@ func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 		}
 		history = append(history, turn)
 	}
-	if _, err := w.renew(ctx, history, r.Highest); err != nil {
+	err := w.changeSession(ctx, func() error {
+		if _, err := w.renew(ctx, history, r.Highest); err != nil {
+			return err
+		}
+		w.send(interactive.Event{Kind: interactive.EventHistory, History: w.shownItems(ctx)})
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	w.send(interactive.Event{Kind: interactive.EventHistory, History: w.shownItems(ctx)})
 	if r.Note != "" {
 		w.message(interactive.LevelInfo, "%s", r.Note)
 	}
