@@ -53,7 +53,11 @@ func write(to, date string) error {
 			return fmt.Errorf("the date: %w", err)
 		}
 	}
-	if err := writeManual(cli.CommandTree(), filepath.Join(to, "man", "man1"), day); err != nil {
+	manual := filepath.Join(to, "man", "man1")
+	if err := writeManual(cli.CommandTree(), manual, day); err != nil {
+		return err
+	}
+	if err := writeGuardManual(manual, day); err != nil {
 		return err
 	}
 	return writeCompletions(cli.CommandTree(), filepath.Join(to, "completions"))

@@ -41,10 +41,16 @@ func TestWrite(t *testing.T) {
 		require.Contains(t, string(page), "Nov 2026")
 		require.Contains(t, string(page), command.Short)
 	}
+	page, err := os.ReadFile(filepath.Join(one, "man", "man1", "fettle-guard.1"))
+	require.NoError(t, err)
+	for _, command := range []string{"hook", "mcp", "import"} {
+		require.Contains(t, string(page), "\nfettle\\-guard "+command, "%s", page)
+	}
 	require.Error(t, write(one, "the day before"))
 
 	if man, err := exec.LookPath("man"); err == nil {
 		cmd := exec.CommandContext(t.Context(), man, append([]string{"--warnings", "-E", "UTF-8", "-l"}, pages...)...)
+		cmd.Dir = filepath.Join(one, "man")
 		cmd.Env = append(os.Environ(), "MANPAGER=cat", "LC_ALL=C.UTF-8", "MAN_KEEP_STDERR=1")
 		var complaints bytes.Buffer
 		cmd.Stderr = &complaints
