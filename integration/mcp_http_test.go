@@ -239,6 +239,27 @@ func TestHTTPStateless(t *testing.T) {
 	require.False(t, failed, text)
 }
 
+// EX-20: server/discover describes the server as initialize does, with sessions and
+// without.
+func TestHTTPDiscover(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"mcp", "serve"}, {"mcp", "serve", "--stateless"}} {
+		s := serveHTTP(t, nil, args...)
+		_, m, err := s.post(hello, nil)
+		require.NoError(t, err)
+		initialized := m["result"].(map[string]any)
+		_, m, err = s.post(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"})
+		require.NoError(t, err)
+		found := m["result"].(map[string]any)
+		require.Equal(t, initialized["capabilities"], found["capabilities"], args)
+		require.Equal(t, initialized["instructions"], found["instructions"], args)
+		require.NotEmpty(t, found["instructions"])
+		require.Equal(t, "private", found["cacheScope"])
+	}
+}
+
 // EX-20: an approval of protocol revision 2026-07-28 is valid only for the request
 // that it answers: sent again with the call but without the request state, it
 // approves nothing.

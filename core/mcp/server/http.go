@@ -62,7 +62,8 @@ type handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*visit
-	used     int // used places: sessions, and requests that may begin one
+	waiting  map[string]*visit // by client: asked for a description only, see [handler.keep]
+	used     int               // used places: sessions, and requests that may begin one
 }
 
 // visit is a session over HTTP.
@@ -72,6 +73,7 @@ type visit struct {
 	busy  int // open requests
 	timer *time.Timer
 	gone  bool
+	after string // client that has received the description only, see [handler.keep]; "": none
 }
 
 // Handler returns a handler for streamable HTTP. Its sessions end by the client's
@@ -82,7 +84,7 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 	o.Path = cmp.Or(o.Path, Path)
 	setDefault(&o.Sessions, 1000)
 	setDefault(&o.IdleTime, 30*time.Minute)
-	h := &handler{srv: s, o: o, guard: newGuard(o), sessions: map[string]*visit{}}
+	h := &handler{srv: s, o: o, guard: newGuard(o), sessions: map[string]*visit{}, waiting: map[string]*visit{}}
 	so := &sdk.StreamableHTTPOptions{
 		Stateless: o.Stateless, Logger: s.sdkLog, MaxRequestBodyBytes: int64(s.o.RequestBytes),
 		DisableLocalhostProtection:   true, // the guard's is stricter
@@ -167,8 +169,32 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 		return
 	}
 	body, ok := h.body(w, r)
-	if !ok || !begins(w, r, body) || !h.reserve(w) {
+	if !ok || !begins(w, r, body) {
 		return
+	}
+	client, discovers := clientOf(body, holder)
+	v := h.take(client)
+	if v == nil {
+		v = h.newVisit(w, r, holder)
+	}
+	if v == nil {
+		return
+	}
+	defer h.leave(v)
+	h.serve(w, r, v.session)
+	h.mu.Lock()
+	_, begun := h.sessions[v.id]
+	h.mu.Unlock()
+	if !begun && !(discovers && h.keep(v, client)) {
+		h.end(v)
+	}
+}
+
+// newVisit returns a session of a new client, with a place of its own. nil: it has
+// answered that none is free.
+func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, holder string) *visit {
+	if !h.reserve(w) {
+		return nil
 	}
 	v := &visit{busy: 1}
 	v.session = h.srv.begin(r.Context(), kind{
@@ -186,17 +212,10 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 	if v.session == nil {
 		h.unreserve()
 		unavailable(w)
-		return
+		return nil
 	}
 	context.AfterFunc(v.ctx, func() { h.end(v) }) // including an end by the Server
-	defer h.leave(v)
-	h.serve(w, r, v.session)
-	h.mu.Lock()
-	_, begun := h.sessions[v.id]
-	h.mu.Unlock()
-	if !begun {
-		h.end(v)
-	}
+	return v
 }
 
 // serveOnce answers a request with a Service of its own.
@@ -265,6 +284,7 @@ func begins(w http.ResponseWriter, r *http.Request, body []byte) bool {
 
 // reserve reserves a place for a session, or answers that none is free.
 func (h *handler) reserve(w http.ResponseWriter) bool {
+	h.freeWaiting()
 	h.mu.Lock()
 	full := h.used >= h.o.Sessions
 	if !full {
@@ -306,7 +326,7 @@ func (h *handler) add(v *visit) bool {
 // end ends a session and frees its place.
 func (h *handler) end(v *visit) {
 	v.mu.Lock()
-	first := !v.gone
+	first, client := !v.gone, v.after
 	v.gone = true
 	if v.timer != nil {
 		v.timer.Stop()
@@ -315,6 +335,9 @@ func (h *handler) end(v *visit) {
 	if first {
 		h.mu.Lock()
 		delete(h.sessions, v.id)
+		if h.waiting[client] == v {
+			delete(h.waiting, client)
+		}
 		h.used--
 		h.mu.Unlock()
 	}
@@ -345,13 +368,17 @@ func (h *handler) leave(v *visit) {
 	if v.timer != nil {
 		v.timer.Stop()
 	}
-	v.timer = time.AfterFunc(h.o.IdleTime, func() { h.expire(v) })
+	idle := h.o.IdleTime
+	if v.after != "" {
+		idle = min(idle, discoverTime)
+	}
+	v.timer = time.AfterFunc(idle, func() { h.expire(v) })
 }
 
 // expire ends an idle session, or checks again later.
 func (h *handler) expire(v *visit) {
 	v.mu.Lock()
-	idle := !v.gone && v.busy == 0
+	idle := !v.gone && v.busy == 0 && (v.after == "" || h.withdraw(v, v.after))
 	// A disconnected client may reconnect for the answers of its calls. But calls
 	// that wait for the client would wait without end: they do not keep the
 	// session.

@@ -167,7 +167,9 @@ func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.Init
 	return res, nil
 }
 
-// discover answers a client of revision 2026-07-28 with the server's features.
+// discover answers with the server's features, as initialize does. Clients of revision
+// 2026-07-28 start with it; those of a server with sessions over HTTP continue with
+// initialize.
 func (s *session) discover(ctx context.Context, r *sdk.ServerRequest[*sdk.DiscoverParams], next sdk.MethodHandler) (sdk.Result, error) {
 	res, err := next(ctx, "server/discover", r)
 	if err != nil {
@@ -177,14 +179,13 @@ func (s *session) discover(ctx context.Context, r *sdk.ServerRequest[*sdk.Discov
 	if !ok {
 		return res, nil
 	}
-	if !slices.Contains(d.SupportedVersions, revision2026) {
-		return res, nil // the client starts over with initialize; no Service is opened for this
-	}
 	svc, err := s.service(ctx, r.ClientInfo())
 	if err != nil {
 		return nil, err
 	}
-	s.connected(r.Session)
+	if slices.Contains(d.SupportedVersions, revision2026) {
+		s.connected(r.Session)
+	}
 	d.Capabilities, d.Instructions = capabilities(svc), svc.Instructions
 	d.Cacheable = cache(svc)
 	return res, nil
