@@ -74,8 +74,15 @@ func globalState(t *testing.T, p listed) []string {
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
-					if v, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR && holdsState(v) {
+					v, ok := s.(*ast.ValueSpec)
+					if !ok || d.Tok != token.VAR {
+						continue
+					}
+					if holdsState(v) {
 						report(v, "keeps state in the package's variable "+v.Names[0].Name)
+					}
+					if compiles(v) {
+						report(v, "compiles the regular expression "+v.Names[0].Name+" at import")
 					}
 				}
 			}
@@ -134,6 +141,24 @@ func holdsState(v *ast.ValueSpec) bool {
 	return state
 }
 
+// compiles reports whether a regular expression is compiled before main. BE-03: a package compiles
+// one at its first use; core/internal/lazyregexp does so.
+func compiles(v *ast.ValueSpec) bool {
+	found := false
+	for _, e := range v.Values {
+		ast.Inspect(e, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "regexp" && s.Sel.Name == "MustCompile" {
+					found = true
+				}
+			}
+			_, later := n.(*ast.FuncLit)
+			return !later
+		})
+	}
+	return found
+}
+
 // noPackages is an importer that fails for every path.
 type noPackages struct{}
 
@@ -147,6 +172,7 @@ func TestGlobalsAreFound(t *testing.T) {
 	found := globalState(t, listed{ImportPath: "example", Dir: "testdata/globals", GoFiles: []string{"globals.go"}})
 	want := []string{
 		"globals.go keeps state in the package's variable mu",
+		"globals.go compiles the regular expression word at import",
 		"globals.go has a func init",
 		"globals.go writes the package's variable registry",
 		"globals.go writes the package's variable registry",

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -138,7 +138,7 @@ func (w *work) notice(name, message string) {
 }
 
 // place matches the line and column after a path, as compilers print them.
-var place = regexp.MustCompile(`:\d+(:\d+)?:?$`)
+var place = lazyregexp.New(`:\d+(:\d+)?:?$`)
 
 // resolve resolves a reference to a subagent, a resource, or else a path.
 func (w *work) resolve(r reference, written string) {
@@ -162,8 +162,8 @@ func (w *work) resolve(r reference, written string) {
 	}
 	path, at := r.name, ""
 	found, err := w.o.Files.Stat(w.ctx, path)
-	if err != nil && place.MatchString(path) {
-		at = place.FindString(path)
+	if err != nil && place().MatchString(path) {
+		at = place().FindString(path)
 		if again, errAgain := w.o.Files.Stat(w.ctx, strings.TrimSuffix(path, at)); errAgain == nil {
 			found, err = again, nil
 		}

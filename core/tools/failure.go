@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
@@ -153,7 +154,7 @@ func pointerTokens(pointer string) []string {
 	return tokens
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
+var plainKey = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
 
 // showPath formats a path, as in edits[2].old_string.
 func showPath(path []string) string {
@@ -163,7 +164,7 @@ func showPath(path []string) string {
 		switch {
 		case err == nil:
 			fmt.Fprintf(&b, "[%s]", token)
-		case !plainKey.MatchString(token):
+		case !plainKey().MatchString(token):
 			fmt.Fprintf(&b, "[%s]", quoteClipped(token))
 		case i > 0:
 			b.WriteByte('.')

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,11 +95,13 @@ session starts, so that the file contains no secret.`,
 
 // serverName is the form of server names that can be part of a setting key and of
 // tool names.
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+})
 
 // value returns the settings entry.
 func (a *addedServer) value(name, target string, args []string) (map[string]any, error) {
-	if !serverName.MatchString(name) {
+	if !serverName().MatchString(name) {
 		return nil, program.UsageError(fmt.Sprintf("Invalid server name %q.", name), "Use letters, digits, - and _. To use other characters, edit the settings file.")
 	}
 	v := map[string]any{}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,11 +63,13 @@ At a terminal it asks whether to save the rules, with tests, among your approval
 	return cmd
 }
 
-var ageForm = regexp.MustCompile(`\A[0-9]+[hdwm]\z`)
+var ageForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A[0-9]+[hdwm]\z`)
+})
 
 // beginning returns the time since which calls count.
 func (f *suggestFlags) beginning() (time.Time, error) {
-	if !ageForm.MatchString(f.since) {
+	if !ageForm().MatchString(f.since) {
 		return time.Time{}, program.UsageError(fmt.Sprintf("%.40q is not an age.", f.since), "Give a number and h, d, w or m, as in --since 30d.")
 	}
 	return time.Now().Add(-conversation.AgeOf(f.since)), nil

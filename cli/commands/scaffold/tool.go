@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -74,9 +75,15 @@ Existing files are not changed.`,
 }
 
 var (
-	toolWords   = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
-	packageName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	moduleLine  = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+	toolWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	})
+	packageName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	})
+	moduleLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+	})
 )
 
 // planTool returns the tool to create. cwd is the working directory.
@@ -84,7 +91,7 @@ func planTool(cwd, name, dir, pkg string) (newTool, error) {
 	t := newTool{Name: name}
 	_, known := policy.WellKnown(name)
 	switch {
-	case !toolWords.MatchString(name) || len(name) > tools.MaxNameLength:
+	case !toolWords().MatchString(name) || len(name) > tools.MaxNameLength:
 		return t, program.UsageError(fmt.Sprintf("Invalid tool name %q.", name), fmt.Sprintf("Use words of a-z and 0-9 with _ between them, at most %d characters: count_words.", tools.MaxNameLength))
 	case known:
 		return t, program.UsageError(fmt.Sprintf("fettle has a built-in tool %s.", name), "Choose another name.")
@@ -124,7 +131,7 @@ func planTool(cwd, name, dir, pkg string) (newTool, error) {
 	case there != "" && there != pkg:
 		return t, program.UsageError(fmt.Sprintf("The Go files in %s belong to package %s.", t.dir, there), "Omit --package, or give another --dir.")
 	}
-	if !packageName.MatchString(t.Package) || token.IsKeyword(t.Package) || isPredeclared(t.Package) {
+	if !packageName().MatchString(t.Package) || token.IsKeyword(t.Package) || isPredeclared(t.Package) {
 		return t, program.UsageError(fmt.Sprintf("%q is not a valid package name.", t.Package), "Give one with --package: lower-case letters and digits.")
 	}
 	if t.builtIn && t.Package != short {
@@ -153,7 +160,7 @@ func moduleAbove(dir string) (root, module string) {
 	}
 	for {
 		if data, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
-			if found := moduleLine.FindSubmatch(data); found != nil {
+			if found := moduleLine().FindSubmatch(data); found != nil {
 				return dir, string(found[1])
 			}
 			return dir, ""

@@ -2,15 +2,15 @@ package subagent
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // placeholder matches ${name}, or $${name}, which represents the text ${name}.
-var placeholder = regexp.MustCompile(`\$?\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+var placeholder = lazyregexp.New(`\$?\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // ownPlaceholders have a value in each run.
 var ownPlaceholders = []string{"today", "model"}
@@ -19,7 +19,7 @@ var ownPlaceholders = []string{"today", "model"}
 // expanded again. A name without a value is an error of code invalid_config.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
-	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+	out := placeholder().ReplaceAllStringFunc(text, func(found string) string {
 		if strings.HasPrefix(found, "$$") {
 			return found[1:]
 		}
@@ -41,7 +41,7 @@ func Expand(text string, values map[string]string) (string, error) {
 func unknownPlaceholders(texts, known []string) []string {
 	var unknown []string
 	for _, text := range texts {
-		for _, found := range placeholder.FindAllString(text, -1) {
+		for _, found := range placeholder().FindAllString(text, -1) {
 			name := found[2 : len(found)-1]
 			if !strings.HasPrefix(found, "$$") && !slices.Contains(known, name) && !slices.Contains(unknown, name) {
 				unknown = append(unknown, name)

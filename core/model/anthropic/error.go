@@ -3,9 +3,9 @@ package anthropic
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
@@ -48,7 +48,7 @@ func kindOf(status int, code, message string) model.ErrorKind {
 	switch {
 	case contains(message, "credit balance is too low", "reached your specified api usage limits"):
 		return model.QuotaExhausted
-	case mayBeTooLong(status) && (code == "request_too_large" || tooLong.MatchString(message)):
+	case mayBeTooLong(status) && (code == "request_too_large" || tooLong().MatchString(message)):
 		return model.ContextExceeded
 	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != statusClientClosed:
 		return wire.Kind(status)
@@ -77,7 +77,7 @@ func kindOf(status int, code, message string) model.ErrorKind {
 // statusClientClosed is the status that a proxy reports when its client has disconnected.
 const statusClientClosed = 499
 
-var tooLong = regexp.MustCompile(`(?s)prompt is too long|exceed context limit|exceeds the context window|context window exceeded|input token count.*exceeds the maximum`)
+var tooLong = lazyregexp.New(`(?s)prompt is too long|exceed context limit|exceeds the context window|context window exceeded|input token count.*exceeds the maximum`)
 
 // mayBeTooLong reports whether an error with this status may be about the length of the
 // conversation.

@@ -1,9 +1,10 @@
 package anthropic
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // family holds the properties of a model that a request depends on.
@@ -17,7 +18,7 @@ type family struct {
 
 // versioned matches claude-opus-4-6, claude-3-5-sonnet-20241022, and the same names behind the
 // prefix of a cloud. A date is not a minor version.
-var versioned = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^\d]|$)`)
+var versioned = lazyregexp.New(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^\d]|$)`)
 
 // familyOf returns the properties of a model by its name. An unknown name gets values that every
 // server accepts.
@@ -26,7 +27,7 @@ var versioned = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2
 // and later: platform.claude.com/docs/en/agents-and-tools/tool-use/text-editor-tool. Earlier models
 // know earlier versions of that tool, with another name.
 func familyOf(name string) family {
-	m := versioned.FindStringSubmatch(strings.ToLower(name))
+	m := versioned().FindStringSubmatch(strings.ToLower(name))
 	if m == nil {
 		return family{maxOutput: 8192, sampling: true}
 	}

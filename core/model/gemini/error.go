@@ -2,10 +2,10 @@ package gemini
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
@@ -92,7 +92,7 @@ func (s status) kind(code int, delay time.Duration) model.ErrorKind {
 		return model.Unauthenticated
 	case code == 0 && s.Status == "":
 		return model.BadAnswer
-	case kind == model.InvalidRequest && tooLong.MatchString(message):
+	case kind == model.InvalidRequest && tooLong().MatchString(message):
 		return model.ContextExceeded
 	case code == 429, code == 499, code == 503, s.Status == "RESOURCE_EXHAUSTED":
 		return s.quota(kind, delay)
@@ -110,7 +110,7 @@ func (s status) quota(kind model.ErrorKind, delay time.Duration) model.ErrorKind
 			return model.QuotaExhausted
 		}
 	}
-	if s.violates("PerDay") || s.violates("Daily") || delay > longWait || noneAtAll.MatchString(string(s.Message)) {
+	if s.violates("PerDay") || s.violates("Daily") || delay > longWait || noneAtAll().MatchString(string(s.Message)) {
 		return model.QuotaExhausted
 	}
 	return kind
@@ -138,6 +138,6 @@ func (s status) reason(reason string) bool {
 }
 
 var (
-	tooLong   = regexp.MustCompile(`exceeds the (maximum|max) number of tokens|token count .*exceeds|context (length|window)|request payload size exceeds`)
-	noneAtAll = regexp.MustCompile(`\blimit: 0\b`)
+	tooLong   = lazyregexp.New(`exceeds the (maximum|max) number of tokens|token count .*exceeds|context (length|window)|request payload size exceeds`)
+	noneAtAll = lazyregexp.New(`\blimit: 0\b`)
 )

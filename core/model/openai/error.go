@@ -3,9 +3,9 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
@@ -89,7 +89,7 @@ func (s status) kind(code int) model.ErrorKind {
 		return model.QuotaExhausted
 	case is("rate_limit_exceeded"), is("rate_limit_error"):
 		return model.RateLimited
-	case is("context_length_exceeded"), is("exceed_context_size_error"), code != 429 && tooLong.MatchString(message):
+	case is("context_length_exceeded"), is("exceed_context_size_error"), code != 429 && tooLong().MatchString(message):
 		return model.ContextExceeded
 	case is("invalid_api_key"), is("authentication_error"):
 		return model.Unauthenticated
@@ -104,4 +104,4 @@ func (s status) kind(code int) model.ErrorKind {
 	return model.Unavailable
 }
 
-var tooLong = regexp.MustCompile(`(?i)(maximum|max|available|model's) context (length|size|window)|context (length|window|size) (exceeded|of only|is exceeded)|exceed\w* (the )?(\w+ )?(context|token limit|maximum number of tokens)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of`)
+var tooLong = lazyregexp.New(`(?i)(maximum|max|available|model's) context (length|size|window)|context (length|window|size) (exceeded|of only|is exceeded)|exceed\w* (the )?(\w+ )?(context|token limit|maximum number of tokens)|prompt is too long|input is too long|too many (input )?tokens|reduce the length of`)

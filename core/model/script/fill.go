@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
 // placeholder matches {{sha256 "prices.py"}} and the like, or {{"text"}}, which represents the text
 // itself.
-var placeholder = regexp.MustCompile(`\{\{\s*(?:([A-Za-z]\w*)\s+)?("(?:[^"\\]|\\.)*")\s*\}\}`)
+var placeholder = lazyregexp.New(`\{\{\s*(?:([A-Za-z]\w*)\s+)?("(?:[^"\\]|\\.)*")\s*\}\}`)
 
 // part is a piece of a text with placeholders: a text or a placeholder.
 type part struct{ text, kind, of string }
@@ -22,7 +22,7 @@ type part struct{ text, kind, of string }
 func placeholders(text string) ([]part, error) {
 	var parts []part
 	end := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholder().FindAllStringSubmatchIndex(text, -1) {
 		if m[0] > end {
 			parts = append(parts, part{text: text[end:m[0]]})
 		}

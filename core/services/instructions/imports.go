@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // Imports is the treatment of @path in an instruction file. path names a file to import, relative
@@ -27,7 +28,7 @@ const (
 )
 
 // importMark matches @path at the beginning of a text or after white space.
-var importMark = regexp.MustCompile(`(^|\s)@([./~A-Za-z][^\s]*)`)
+var importMark = lazyregexp.New(`(^|\s)@([./~A-Za-z][^\s]*)`)
 
 // expanded returns doc with its imports. Imports must be in the workspace, are not searched for in
 // code, and are nested at most [maxDepth] deep. A failed import becomes a comment if path looks
@@ -64,7 +65,7 @@ func (e *expansion) expand(doc Document, chain []string) string {
 			continue
 		}
 		at := 0
-		for _, m := range importMark.FindAllStringSubmatchIndex(piece.text, -1) {
+		for _, m := range importMark().FindAllStringSubmatchIndex(piece.text, -1) {
 			from, name := m[4]-1, piece.text[m[4]:m[5]] // position of the @
 			path := strings.TrimRight(name, ".,;:!?)]}'\"")
 			b.WriteString(piece.text[at:from])

@@ -3,13 +3,13 @@ package web
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
@@ -51,12 +51,12 @@ func urlsOf(p WebFetchParams) ([]string, error) {
 }
 
 // address matches a URL: a possible scheme, "://", and everything up to white space, a quote or an angle bracket.
-var address = regexp.MustCompile("[A-Za-z0-9+.!$%/?@^\\\\-]*://[^\\s\"`<>]*")
+var address = lazyregexp.New("[A-Za-z0-9+.!$%/?@^\\\\-]*://[^\\s\"`<>]*")
 
 // tokens returns the possible URLs in a text: everything with "://", without enclosing brackets and trailing
 // punctuation.
 func tokens(text string) []string {
-	found := address.FindAllString(text, -1)
+	found := address().FindAllString(text, -1)
 	for i, token := range found {
 		found[i] = trimEnd(token)
 	}

@@ -3,6 +3,7 @@ package globals
 
 import (
 	"errors"
+	"regexp"
 	"sync"
 
 	"github.com/spf13/viper"
@@ -14,6 +15,8 @@ var (
 	registry = map[string]int{}
 	count    int
 	fixed    = map[string]int{"a lookup table that nobody writes": 1}
+	word     = regexp.MustCompile(`\w+`)
+	later    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w+`) })
 )
 
 func init() { registry["x"] = 1 }
@@ -24,7 +27,7 @@ func register(name string) error {
 	delete(registry, name)
 	count++
 	registry := map[string]int{} // a variable of its own
-	registry[name] = fixed[name]
+	registry[word.FindString(name)] = fixed[later().FindString(name)]
 	viper.Set(name, 1)
 	return errFine
 }

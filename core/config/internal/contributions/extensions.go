@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/servers"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
@@ -152,7 +152,7 @@ func (x *Extensions) Switch(name string, on bool) bool {
 
 // count matches values that occur in any text, such as that of a setting
 // MAX_TOKENS.
-var count = regexp.MustCompile(`^[0-9]{0,7}$`)
+var count = lazyregexp.New(`^[0-9]{0,7}$`)
 
 // noteSecrets has the sensitive values of extensions masked in logs and
 // recordings.
@@ -162,7 +162,7 @@ func (x *Extensions) noteSecrets(found []extensions.Extension) {
 	for _, e := range found {
 		for _, s := range e.ResolvedSettings {
 			value := s.Value.Reveal()
-			if s.Sensitive && !count.MatchString(value) && !slices.Contains(x.secrets, value) {
+			if s.Sensitive && !count().MatchString(value) && !slices.Contains(x.secrets, value) {
 				x.secrets, added = append(x.secrets, value), append(added, value)
 			}
 		}

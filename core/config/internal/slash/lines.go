@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -140,8 +140,8 @@ func (l *Lines) Run(ctx context.Context, line string) (commandfile.Output, error
 
 // The lines that run_shell_command puts before a command's output.
 var (
-	exitLine   = regexp.MustCompile(`(?m)^Exit Code: (\d+)$`)
-	signalLine = regexp.MustCompile(`(?m)^Signal: (\S+)$`)
+	exitLine   = lazyregexp.New(`(?m)^Exit Code: (\d+)$`)
+	signalLine = lazyregexp.New(`(?m)^Signal: (\S+)$`)
 )
 
 // printedBy parses a result of run_shell_command. Any other text counts as the
@@ -158,10 +158,10 @@ func printedBy(r tools.Result) commandfile.Output {
 	} else if out.Text == "(empty)" {
 		out.Text = ""
 	}
-	if m := exitLine.FindStringSubmatch(head); m != nil {
+	if m := exitLine().FindStringSubmatch(head); m != nil {
 		out.Code, _ = strconv.Atoi(m[1]) // digits
 	}
-	if m := signalLine.FindStringSubmatch(head); m != nil {
+	if m := signalLine().FindStringSubmatch(head); m != nil {
 		out.Signal = m[1]
 	}
 	return out

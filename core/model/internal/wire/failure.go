@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/redact"
 )
@@ -104,13 +104,13 @@ func ServerMessage(status int, problem []byte) string {
 	case !strings.HasPrefix(text, "<"):
 		return text
 	}
-	if m := title.FindStringSubmatch(text); m != nil {
+	if m := title().FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1])
 	}
 	return "the answer is a web page"
 }
 
-var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+var title = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
 
 // RetryAfter returns the delay that the headers of a response, or else its message, request. It is
 // at most a week; 0 if none is requested.
@@ -131,7 +131,7 @@ func retryAfter(header http.Header, message string) time.Duration {
 	if at, err := http.ParseTime(after); err == nil {
 		return max(0, time.Until(at))
 	}
-	if m := tryAgain.FindStringSubmatch(message); m != nil {
+	if m := tryAgain().FindStringSubmatch(message); m != nil {
 		if d, err := time.ParseDuration(strings.ReplaceAll(m[1], " ", "")); err == nil {
 			return max(0, d)
 		}
@@ -139,7 +139,7 @@ func retryAfter(header http.Header, message string) time.Duration {
 	return 0
 }
 
-var tryAgain = regexp.MustCompile(`(?i)(?:retry|try again) (?:in|after) ((?:[0-9.]+ ?(?:h|ms|m|s))+)`)
+var tryAgain = lazyregexp.New(`(?i)(?:retry|try again) (?:in|after) ((?:[0-9.]+ ?(?:h|ms|m|s))+)`)
 
 // seconds returns s as a duration between 0 and a week.
 func seconds(s float64) time.Duration {
