@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -61,17 +62,51 @@ func params(q host.Question) sdk.InputRequest {
 	return &sdk.ListRootsParams{}
 }
 
-// request sends a request to a client of an older revision.
-func request(ctx context.Context, conn *sdk.ServerSession, q host.Question) (sdk.InputResponse, error) {
+// request sends a request to a client of an older revision. The error is of code
+// denied_by_user for an answer that is none of the protocol.
+func request(ctx context.Context, conn *sdk.ServerSession, q host.Question) (given sdk.InputResponse, err error) {
+	var heard answerHeard
 	switch p := params(q).(type) {
 	case *sdk.ElicitParams:
-		return answered(conn.Elicit(ctx, p))
+		given, err = answered(conn.Elicit(context.WithValue(ctx, answerKey{}, &heard), p))
 	case *sdk.CreateMessageWithToolsParams:
-		return answered(conn.CreateMessageWithTools(ctx, p))
+		given, err = answered(conn.CreateMessageWithTools(ctx, p))
 	case *sdk.ListRootsParams:
-		return answered(conn.ListRoots(ctx, p))
+		given, err = answered(conn.ListRoots(ctx, p))
+	default:
+		return nil, fmt.Errorf("a question has no field set")
 	}
-	return nil, fmt.Errorf("a question has no field set")
+	if err != nil && heard.result != nil { // the SDK has refused it
+		return heard.result, nil
+	}
+	syntax, kind := (*json.SyntaxError)(nil), (*json.UnmarshalTypeError)(nil)
+	if errors.As(err, &syntax) || errors.As(err, &kind) {
+		return nil, invalidAnswer("it is not a result of the protocol")
+	}
+	return given, err
+}
+
+// invalidAnswer is the error for an answer with a mistake.
+func invalidAnswer(problem string) *fault.Error {
+	return fault.New(fault.DeniedByUser, "server.ask", "The client's answer is invalid: "+problem+".", "Ask again, or continue without an answer.")
+}
+
+// answerHeard receives a client's answer before the SDK compares it with the schema:
+// an answer that does not fit is an answer.
+type answerHeard struct{ result *sdk.ElicitResult }
+
+// answerKey is the key of an *answerHeard in a context.
+type answerKey struct{}
+
+// hear is the middleware that fills in an answerHeard.
+func hear(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, req)
+		if heard, ok := ctx.Value(answerKey{}).(*answerHeard); ok && err == nil {
+			heard.result, _ = res.(*sdk.ElicitResult)
+		}
+		return res, err
+	}
 }
 
 // answered converts a result that may be a nil pointer into an answer.

@@ -208,12 +208,15 @@ func askNow(ctx context.Context, x *exchange, questions []host.Question) ([]host
 		if merged.Err() != nil {
 			return nil, cancelled(ctx)
 		}
+		if fault.CodeOf(err) == fault.DeniedByUser {
+			return nil, err
+		}
 		if err != nil {
 			return nil, fault.Wrap(fault.NoApprover, "server.ask", "The client has not answered: "+clip(err.Error())+".", "Continue without an answer.", err)
 		}
 		reply, problem := read(q, given)
 		if problem != "" {
-			return nil, fault.New(fault.DeniedByUser, "server.ask", "The client's answer is invalid: "+problem+".", "Ask again, or continue without an answer.")
+			return nil, invalidAnswer(problem)
 		}
 		replies[i] = reply
 	}

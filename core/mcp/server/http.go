@@ -71,9 +71,11 @@ type visit struct {
 	*session
 	mu    sync.Mutex
 	busy  int // open requests
+	round int // number of timers so far: only the last one ends the session
 	timer *time.Timer
 	gone  bool
-	after string // client that has received the description only, see [handler.keep]; "": none
+	ready chan struct{} // closed once the SDK has forgotten the kept session's request
+	after string        // client that has received the description only, see [handler.keep]; "": none
 }
 
 // Handler returns a handler for streamable HTTP. Its sessions end by the client's
@@ -181,11 +183,17 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 		return
 	}
 	defer h.leave(v)
+	kept := discovers && h.keep(v, client) // initialize may come before the end of this request
+	if kept {
+		defer close(v.ready)
+	}
 	h.serve(w, r, v.session)
 	h.mu.Lock()
 	_, begun := h.sessions[v.id]
 	h.mu.Unlock()
-	if !begun && !(discovers && h.keep(v, client)) {
+	switch {
+	case begun, kept && v.opened() != nil, kept && !h.withdraw(v, client):
+	default:
 		h.end(v)
 	}
 }
@@ -365,26 +373,33 @@ func (h *handler) leave(v *visit) {
 	if v.gone || v.busy > 0 {
 		return
 	}
-	if v.timer != nil {
-		v.timer.Stop()
-	}
 	idle := h.o.IdleTime
 	if v.after != "" {
 		idle = min(idle, discoverTime)
 	}
-	v.timer = time.AfterFunc(idle, func() { h.expire(v) })
+	h.expireAfter(v, idle)
+}
+
+// expireAfter starts the timer of an idle session. The caller holds v.mu.
+func (h *handler) expireAfter(v *visit, idle time.Duration) {
+	if v.timer != nil {
+		v.timer.Stop()
+	}
+	v.round++
+	round := v.round
+	v.timer = time.AfterFunc(idle, func() { h.expire(v, round) })
 }
 
 // expire ends an idle session, or checks again later.
-func (h *handler) expire(v *visit) {
+func (h *handler) expire(v *visit, round int) {
 	v.mu.Lock()
-	idle := !v.gone && v.busy == 0 && (v.after == "" || h.withdraw(v, v.after))
+	idle := !v.gone && v.busy == 0 && v.round == round && (v.after == "" || h.withdraw(v, v.after))
 	// A disconnected client may reconnect for the answers of its calls. But calls
 	// that wait for the client would wait without end: they do not keep the
 	// session.
 	if idle && int64(len(v.slots)) > v.stalled.Load() {
 		idle = false
-		v.timer = time.AfterFunc(h.o.IdleTime, func() { h.expire(v) })
+		h.expireAfter(v, h.o.IdleTime)
 	}
 	v.mu.Unlock()
 	if idle {

@@ -127,6 +127,7 @@ func (s *Server) begin(ctx context.Context, k kind) *session {
 	c.id = rand.Text()
 	c.sdk = sdk.NewServer(&sdk.Implementation{Name: s.o.Name, Version: s.o.Version}, c.options())
 	c.sdk.AddReceivingMiddleware(c.receive)
+	c.sdk.AddSendingMiddleware(hear)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

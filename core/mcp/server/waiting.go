@@ -40,11 +40,11 @@ func clientOf(body []byte, holder string) (client string, discovers bool) {
 	return string(id), discovers
 }
 
-// keep keeps the session of a client that has asked for the description only, so that
+// keep keeps the session of a client that asks for the description only, so that
 // its initialize needs no second Service. It has no state of the client. keep reports
 // false if the session cannot be kept.
 func (h *handler) keep(v *visit, client string) bool {
-	if client == "" || v.opened() == nil {
+	if client == "" {
 		return false
 	}
 	v.mu.Lock()
@@ -54,7 +54,7 @@ func (h *handler) keep(v *visit, client string) bool {
 	if v.gone || h.waiting[client] != nil {
 		return false
 	}
-	v.after, h.waiting[client] = client, v
+	v.after, v.ready, h.waiting[client] = client, make(chan struct{}), v
 	return true
 }
 
@@ -80,12 +80,16 @@ func (h *handler) take(client string) *visit {
 		return nil
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.after = ""
-	if v.gone {
+	gone, ready := v.gone, v.ready
+	if !gone {
+		v.busy++
+	}
+	v.mu.Unlock()
+	if gone {
 		return nil
 	}
-	v.busy++
+	<-ready // the SDK serves one connection of an ID at a time
 	return v
 }
 
