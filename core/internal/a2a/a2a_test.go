@@ -179,8 +179,8 @@ func TestCall(t *testing.T) {
 			})
 			r := call(t, service(t, a2a.Options{Bus: b}), definition(srv.URL), "héllo")
 			require.Nil(t, r.Error)
-			require.Equal(t, "Agent: echo\nTermination reason: GOAL\nResult:\n<untrusted_context>\nYou said: héllo!\n\nDone.\n</untrusted_context>", r.LLMContent.String())
-			require.Equal(t, "You said: héllo!\n\nDone.", r.ReturnDisplay.Text)
+			require.Equal(t, "Agent: echo\nTermination reason: GOAL\nResult:\n<untrusted_context>\nThinking…\n\nYou said: héllo!\n\nDone.\n</untrusted_context>", r.LLMContent.String())
+			require.Equal(t, "Thinking…\n\nYou said: héllo!\n\nDone.", r.ReturnDisplay.Text)
 			method := "message/send"
 			if streaming {
 				method = "message/stream"

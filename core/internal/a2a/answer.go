@@ -16,9 +16,10 @@ type answer struct {
 	state       a2a.TaskState // "": there is no task
 	statusText  string        // message that came with the state
 	artifacts   artifacts
-	lastMessage string // last message of the agent in the task's history
-	message     string // message of an agent that answers without a task
-	done        bool   // no further event is expected
+	narration   narration // texts that came with the state working
+	lastMessage string    // last message of the agent in the task's history
+	message     string    // message of an agent that answers without a task
+	done        bool      // no further event is expected
 }
 
 // take adds one event and returns its text for progress. ok is false if the event is invalid.
@@ -46,8 +47,12 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 			}
 		}
 		a.lastMessage = lastOf(e.History)
+		a.narrateTask(e)
 		return a.status(e.Status, false), true
 	case *a2a.TaskStatusUpdateEvent:
+		if e.Status.State == a2a.TaskStateWorking {
+			a.narration.add(e.Status.Message, e.Metadata, a.room())
+		}
 		return a.status(e.Status, e.Final), true
 	case *a2a.TaskArtifactUpdateEvent:
 		if e.Artifact == nil {
@@ -73,25 +78,53 @@ func (a *answer) waits() bool {
 	return a.state == a2a.TaskStateInputRequired || a.state == a2a.TaskStateAuthRequired
 }
 
-// text returns the artifacts of the agent and its last status message. Without either it returns
-// its last message.
+// text returns the narration of the agent, its artifacts and its last status message, each once.
+// Without any of them it returns its last message. A long narration is the last text, so that a cut
+// does not remove the result.
 func (a *answer) text() string {
+	result := a.resultText()
+	said := strings.TrimSpace(a.narration.text.String())
+	switch {
+	case said == "" || strings.Contains(result, said):
+		if result == "" {
+			return a.lastMessage
+		}
+		return result
+	case result == "" || strings.HasSuffix(said, result):
+		return said
+	case len(said) > longNarration:
+		return result + "\n\n" + said
+	}
+	return said + "\n\n" + result
+}
+
+// resultText returns the artifacts and the last status message.
+func (a *answer) resultText() string {
 	var texts []string
 	for _, artifact := range a.artifacts.all {
 		if text := artifact.text.String(); strings.TrimSpace(text) != "" {
 			texts = append(texts, text)
 		}
 	}
-	for _, text := range []string{a.statusText, a.message} {
+	status := a.statusText
+	if a.state == a2a.TaskStateWorking {
+		status = "" // the narration has it
+	}
+	for _, text := range []string{status, a.message} {
 		if strings.TrimSpace(text) != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
-	if len(texts) == 0 {
-		return a.lastMessage
-	}
 	return strings.Join(texts, "\n\n")
 }
+
+// room returns the bytes that the narration may still add.
+func (a *answer) room() int {
+	return max(0, maxAnswer-a.artifacts.kept-a.narration.text.Len())
+}
+
+// omitted returns the bytes of text above the limit.
+func (a *answer) omitted() int { return a.artifacts.omitted + a.narration.omitted }
 
 // lastOf returns the text of the agent's last message that has text.
 func lastOf(history []*a2a.Message) string {

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/a2a"
@@ -38,10 +40,44 @@ func readCard(data []byte) (*card, error) {
 	if err := json.Unmarshal(rest, &c.AgentCard); err != nil {
 		return nil, errors.New("has values of types that the protocol does not allow")
 	}
-	if c.URL == "" && len(c.AdditionalInterfaces) == 0 {
-		return nil, errors.New("names no URL of the agent")
+	versions, err := c.addSupported(keys["supportedInterfaces"])
+	switch {
+	case err != nil:
+		return nil, err
+	case c.URL != "" || len(c.AdditionalInterfaces) > 0:
+		return c, nil
+	case versions != "":
+		return nil, fmt.Errorf("offers A2A %s only, and fettle speaks A2A 0.3", versions)
 	}
-	return c, nil
+	return nil, errors.New("names no URL of the agent")
+}
+
+// supported is an interface in a card of A2A 1.0, which lists interfaces of several versions.
+type supported struct {
+	URL     string                `json:"url"`
+	Binding a2a.TransportProtocol `json:"protocolBinding"`
+	Version string                `json:"protocolVersion"`
+}
+
+// addSupported adds the interfaces of version 0 in a card of A2A 1.0, and returns the other
+// versions. The error is a clause.
+func (c *card) addSupported(list json.RawMessage) (versions string, err error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	var all []supported
+	if err := json.Unmarshal(list, &all); err != nil {
+		return "", errors.New("has values of types that the protocol does not allow")
+	}
+	var others []string
+	for _, i := range all {
+		if strings.HasPrefix(i.Version, "0.") {
+			c.AdditionalInterfaces = append(c.AdditionalInterfaces, a2a.AgentInterface{Transport: i.Binding, URL: i.URL})
+		} else if version := escape.Plain(cmp.Or(i.Version, "1.0"), 20); !slices.Contains(others, version) && len(others) < 5 {
+			others = append(others, version)
+		}
+	}
+	return strings.Join(others, ", "), nil
 }
 
 // endpoint returns the JSON-RPC URL of the agent; at is the URL of the card, nil for a card in the
@@ -68,6 +104,9 @@ func (c *card) endpoint(at *url.URL) (*url.URL, error) {
 	}
 	if u, err = parseURL(u.String()); err != nil {
 		return nil, fmt.Errorf("names a URL that %w", err)
+	}
+	if at != nil {
+		u = reachable(u, at)
 	}
 	if at != nil && !sameHost(at, u) {
 		return nil, fmt.Errorf("comes from %s and names a different host, or a less secure scheme: %s", at.Host, shown(u))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -204,6 +205,15 @@ func TestCards(t *testing.T) {
 		"other types":      {"/c.json", "/c.json", `{"url":1}`, "has values of types"},
 		"gRPC alone":       {"/c.json", "/c.json", `{"url":"URL","preferredTransport":"GRPC"}`, "does not offer JSON-RPC"},
 		"another host":     {"/c.json", "/c.json", `{"url":"https://elsewhere.example.com/?key=topsecret"}`, "names a different host, or a less secure scheme: https://elsewhere.example.com/"},
+		"1.0 and 0.3":      {"/c.json", "/c.json", `{"name":"x","supportedInterfaces":[{"url":"URL/v1","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":"URL","protocolBinding":"JSONRPC","protocolVersion":"0.3"}]}`, ""},
+		"1.0 alone":        {"/c.json", "/c.json", `{"name":"x","supportedInterfaces":[{"url":"URL","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`, "offers A2A 1.0 only, and fettle speaks A2A 0.3"},
+		"1.0 with a URL":   {"/c.json", "/c.json", `{"url":"URL","supportedInterfaces":[{"url":"URL/v1","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`, ""},
+		"0.3 over gRPC":    {"/c.json", "/c.json", `{"supportedInterfaces":[{"url":"URL","protocolBinding":"GRPC","protocolVersion":"0.3"}]}`, "does not offer JSON-RPC"},
+		"odd interfaces":   {"/c.json", "/c.json", `{"supportedInterfaces":{}}`, "has values of types"},
+		"loopback name":    {"/c.json", "/c.json", `{"url":"http://localhost:PORT/"}`, ""},
+		"every address":    {"/c.json", "/c.json", `{"url":"http://0.0.0.0:PORT/"}`, ""},
+		"every address, 6": {"/c.json", "/c.json", `{"url":"http://[::]:PORT/"}`, ""},
+		"a private host":   {"/c.json", "/c.json", `{"url":"http://192.168.1.2:PORT/"}`, "names a different host"},
 		"a file":           {"/c.json", "/c.json", `{"url":"file:///etc/passwd"}`, "names a URL that"},
 		"too long":         {"/c.json", "/c.json", `{"url":"URL","name":"` + strings.Repeat("x", 1<<20) + `"}`, "more than 1024 KiB"},
 		"a failing server": {"/c.json", "/c.json", "500", "(HTTP status 500)"},
@@ -220,7 +230,8 @@ func TestCards(t *testing.T) {
 				case tt.card == "500":
 					w.WriteHeader(500)
 				default:
-					_, _ = w.Write([]byte(strings.ReplaceAll(tt.card, "URL", srv.URL)))
+					port := srv.URL[strings.LastIndex(srv.URL, ":")+1:]
+					_, _ = io.WriteString(w, strings.NewReplacer("URL", srv.URL, "PORT", port).Replace(tt.card))
 				}
 			}))
 			defer srv.Close()

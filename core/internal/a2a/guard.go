@@ -76,7 +76,31 @@ func parseURL(text string) (*url.URL, error) {
 func shown(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
 // sameHost reports whether data for a may be sent to b: b has the same host name and is not less
-// secure.
+// secure. All loopback names and addresses are the same host.
 func sameHost(a, b *url.URL) bool {
-	return strings.EqualFold(a.Hostname(), b.Hostname()) && (a.Scheme == b.Scheme || a.Scheme == "http")
+	same := strings.EqualFold(a.Hostname(), b.Hostname()) || isLoopback(a.Hostname()) && isLoopback(b.Hostname())
+	return same && (a.Scheme == b.Scheme || a.Scheme == "http")
+}
+
+// isLoopback reports whether a host name stands for this machine alone.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// reachable returns u with the host name of at, if u names all addresses of a machine: a server
+// that listens there may write this address into its card.
+func reachable(u, at *url.URL) *url.URL {
+	addr, err := netip.ParseAddr(u.Hostname())
+	if err != nil || !addr.Unmap().IsUnspecified() {
+		return u
+	}
+	moved := *u
+	moved.Host = at.Hostname()
+	if port := u.Port(); port != "" {
+		moved.Host = net.JoinHostPort(moved.Host, port)
+	} else if strings.Contains(moved.Host, ":") {
+		moved.Host = "[" + moved.Host + "]"
+	}
+	return &moved
 }

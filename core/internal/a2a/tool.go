@@ -153,7 +153,7 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 		}
 		return tools.Fail(f), nil
 	}
-	return r.result(a, subagent.Cut(auth.redacted(a.text()), r.service.o.MaxReport, a.artifacts.omitted)), nil
+	return r.result(a, subagent.Cut(auth.redacted(a.text()), r.service.o.MaxReport, a.omitted())), nil
 }
 
 // The reasons of an error of code agent_execution_error for a task that the remote agent did not
