@@ -32,9 +32,9 @@ type ModelOptions struct {
 // provider, such as claude-…, an alias such as flash, and script:FILE. "auto" and "" select the default model of the first
 // provider with a key, or with an address if servers like it often need no key. A script is never selected automatically.
 //
-// Each name has one Generator, so that agents of a session share the position in a script. The Generator always uses the
-// model of its name and ignores the model of the request. Errors have code invalid_config and name the missing part; errors of
-// the Source and of the Generators contain no key. The Source is safe for concurrent use.
+// Each name has one Generator, so that agents of a session share the position in a script. The Generator uses the
+// model of its name, unless the request names another one of the provider. Errors have code invalid_config and name the missing
+// part; errors of the Source and of the Generators contain no key. The Source is safe for concurrent use.
 func Models(o ModelOptions) model.Source {
 	s := &models{o: o, known: map[model.Name]model.Generator{}}
 	return s.find
@@ -188,7 +188,7 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 		if err != nil {
 			return nil, err
 		}
-		return named{script.New(played, o.Script), name}, nil
+		return named{script.New(played, o.Script), name, &o}, nil
 	}
 	for _, p := range Providers() {
 		if p.Name == name.Provider {
@@ -196,7 +196,7 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 			if err != nil {
 				return nil, err
 			}
-			return named{g, name}, nil
+			return named{g, name, &o}, nil
 		}
 	}
 	return nil, fault.New(fault.InvalidConfig, "standard.models", "Unknown model provider: "+name.Provider+".", "Choose another model.")

@@ -9,10 +9,11 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// named is a Generator of one model. It ignores the model that a request names, such as "auto".
+// named is the Generator of a model. A request may name another model of its provider, as hooks do.
 type named struct {
-	g    model.Generator
-	name model.Name
+	g     model.Generator
+	name  model.Name
+	names *ModelOptions // resolve the names of requests
 }
 
 // Name serves model.NameOf.
@@ -21,10 +22,15 @@ func (n named) Name() model.Name { return n.name }
 // Limit serves model.LimitOf.
 func (n named) Limit() int { return model.TokenLimit(n.name.Model) }
 
-// with returns a request for the model.
+// with returns a request with the provider's name of its model.
 func (n named) with(r *model.Request) *model.Request {
 	to := *r
-	to.Model = n.name.Model
+	switch of, err := n.names.Resolve(r.Model); {
+	case r.Model == "", r.Model == auto:
+		to.Model = n.name.Model
+	case err == nil && of.Provider == n.name.Provider:
+		to.Model = of.Model
+	}
 	return &to
 }
 
