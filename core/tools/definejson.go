@@ -47,7 +47,7 @@ func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, o
 		schema.source = appendJSON(nil, schema.document)
 	}
 	factory := &Factory[struct{}]{spec: spec, schema: schema, build: func(_ struct{}, tool string, args json.RawMessage) (ToolInvocation, error) {
-		params, err := schema.check(tool, args, nil)
+		params, _, err := schema.check(tool, args, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -51,12 +51,12 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	spec := d.Spec.own()
 	spec.Schema = schema.Raw()
 	build := func(s S, tool string, args json.RawMessage) (ToolInvocation, error) {
-		params, err := schema.check(tool, args, d.Rewrite)
+		params, object, err := schema.check(tool, args, d.Rewrite)
 		if err != nil {
 			return nil, err
 		}
 		var p P
-		if err := json.Unmarshal(params, &p); err != nil {
+		if err := decodeParams(params, object, &p); err != nil {
 			return nil, refuse(tool, explainDecoding(err))
 		}
 		if d.Validate != nil {

@@ -37,7 +37,7 @@ func readMembers(data []byte, spans bool) (any, map[string]json.RawMessage, erro
 	if len(data) > MaxJSONBytes {
 		return nil, nil, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), MaxJSONBytes)
 	}
-	if !json.Valid(data) {
+	if !validJSON(data) {
 		return nil, nil, explainSyntax(data)
 	}
 	if !utf8.Valid(data) {
@@ -76,7 +76,7 @@ func firstInvalid(data []byte) int {
 	return len(data)
 }
 
-// jsonReader builds values from text that json.Valid has accepted, and therefore never meets a syntax error.
+// jsonReader builds values from text that validJSON has accepted, and therefore never meets a syntax error.
 type jsonReader struct {
 	data  []byte
 	pos   int

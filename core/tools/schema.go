@@ -206,7 +206,8 @@ func explainSchema(err error) error {
 // The error has code invalid_tool_params. It lists, sorted by path, up to five violations with the expected value, the
 // passed value and that part of the schema. A schema that does not compile yields invalid_config.
 func (s *Schema) Check(args json.RawMessage) (json.RawMessage, error) {
-	return s.check(s.name, args, nil)
+	params, _, err := s.check(s.name, args, nil)
+	return params, err
 }
 
 // Fits returns an error with the violations if a JSON document does not match the schema, else nil. It repairs nothing.
@@ -225,14 +226,14 @@ func (s *Schema) Fits(document json.RawMessage) error {
 	return err
 }
 
-// check is Check, with accepted spellings rewritten to declared ones first.
-func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (json.RawMessage, error) {
+// check is Check, with accepted spellings rewritten to declared ones first. It also returns the arguments as an object.
+func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (json.RawMessage, map[string]any, error) {
 	if err := s.Compile(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	document, err := readArguments(args, rewrite)
 	if err != nil {
-		return nil, refuse(tool, err)
+		return nil, nil, refuse(tool, err)
 	}
 	var root any = document
 	failures, err := s.validate(root)
@@ -243,12 +244,12 @@ func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[strin
 		failures, err = s.validate(root)
 	}
 	if err != nil {
-		return nil, refuse(tool, err)
+		return nil, nil, refuse(tool, err)
 	}
 	if len(failures) > 0 {
-		return nil, refuse(tool, errors.New(explain(failures)))
+		return nil, nil, refuse(tool, errors.New(explain(failures)))
 	}
-	return appendJSON(make([]byte, 0, len(args)+16), root), nil
+	return appendJSON(make([]byte, 0, len(args)+16), root), document, nil
 }
 
 // refuse wraps an error about the arguments.
