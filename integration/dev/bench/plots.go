@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/integration/dev/svg"
 )
 
 // Plot is a plot of a run.
@@ -36,8 +38,8 @@ func drawPlots(results []Result) []Plot {
 			if growth.Group != g.Key {
 				continue
 			}
-			if svg, ok := growthPlot(growth.Key, growth.Title, growth.X, growth.Y, results); ok {
-				all = append(all, Plot{"growth-" + growth.Key + ".svg", growth.Title, g.Key, svg})
+			if image, ok := growthPlot(growth.Key, growth.Title, growth.X, growth.Y, results); ok {
+				all = append(all, Plot{"growth-" + growth.Key + ".svg", growth.Title, g.Key, image})
 			}
 		}
 	}
@@ -77,18 +79,18 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 		return Plot{}, false
 	}
 	const left, right, top, step = 540.0, 70.0, 74.0, 24.0
-	c := &canvas{width: 1060, height: top + step*float64(len(bars)) + 52}
-	bottom := c.height - 46
-	scale := decades(values, left, c.width-right)
+	c := &svg.Canvas{Width: 1060, Height: top + step*float64(len(bars)) + 52}
+	bottom := c.Height - 46
+	scale := decades(values, left, c.Width-right)
 	title := "fettle compared with other contestants: " + plain(g.Title)
-	c.text(16, 26, start, 16, ink, title, ` font-weight="600"`)
-	c.text(16, 46, start, 12, ink, "bar: ratio of the medians; dot: ratio of the minima; below 1 × fettle takes less; red: the budget", "")
+	c.Text(16, 26, svg.Start, 16, ink, title, ` font-weight="600"`)
+	c.Text(16, 46, svg.Start, 12, ink, "bar: ratio of the medians; dot: ratio of the minima; below 1 × fettle takes less; red: the budget", "")
 	for _, t := range scale.ticks() {
-		c.line(scale.at(t), top-8, scale.at(t), bottom, 1, faint, "")
-		c.text(scale.at(t), bottom+16, middle, 11, ink, times(t), "")
+		c.Line(scale.at(t), top-8, scale.at(t), bottom, 1, faint, "")
+		c.Text(scale.at(t), bottom+16, svg.Middle, 11, ink, times(t), "")
 	}
-	c.text((left+c.width-right)/2, bottom+36, middle, 12, ink, "fettle's figure ÷ the contestant's (logarithmic)", "")
-	c.line(scale.at(1), top-8, scale.at(1), bottom, 1.5, ink, "")
+	c.Text((left+c.Width-right)/2, bottom+36, svg.Middle, 12, ink, "fettle's figure ÷ the contestant's (logarithmic)", "")
+	c.Line(scale.at(1), top-8, scale.at(1), bottom, 1.5, ink, "")
 	for i, b := range bars {
 		y := top + step*float64(i)
 		color := quicker
@@ -96,12 +98,12 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 			color = slower
 		}
 		one, at := scale.at(1), scale.at(b.ratio.Median)
-		c.rect(min(one, at), y, max(1, max(one, at)-min(one, at)), 15, color)
-		c.dot(scale.at(b.ratio.Least), y+7.5, ink)
-		c.text(left-10, y+12, end, 12, ink, clipped(b.label, 78), "")
-		c.text(max(one, at, scale.at(b.ratio.Least), scale.at(max(b.budget, 1)))+9, y+12, start, 11, ink, times(b.ratio.Median), "")
+		c.Rect(min(one, at), y, max(1, max(one, at)-min(one, at)), 15, color)
+		c.Dot(scale.at(b.ratio.Least), y+7.5, ink)
+		c.Text(left-10, y+12, svg.End, 12, ink, clipped(b.label, 78), "")
+		c.Text(max(one, at, scale.at(b.ratio.Least), scale.at(max(b.budget, 1)))+9, y+12, svg.Start, 11, ink, times(b.ratio.Median), "")
 		if b.budget > 0 {
-			c.line(scale.at(b.budget), y-4, scale.at(b.budget), y+19, 3, budgeted, "")
+			c.Line(scale.at(b.budget), y-4, scale.at(b.budget), y+19, 3, budgeted, "")
 		}
 	}
 	return Plot{"ratios-" + g.Key + ".svg", title, g.Key, c.String(title)}, true
@@ -150,21 +152,21 @@ func growthPlot(key, title, x, y string, results []Result) (string, bool) {
 		return "", false
 	}
 	const left, right, top, bottom = 90.0, 40.0, 60.0, 360.0
-	c := &canvas{width: 760, height: 440 + 20*float64(len(names))}
-	across, up := decades(xs, left, c.width-right), decades(ys, bottom, top)
-	c.text(16, 26, start, 16, ink, title, ` font-weight="600"`)
+	c := &svg.Canvas{Width: 760, Height: 440 + 20*float64(len(names))}
+	across, up := decades(xs, left, c.Width-right), decades(ys, bottom, top)
+	c.Text(16, 26, svg.Start, 16, ink, title, ` font-weight="600"`)
 	for _, t := range across.ticks() {
-		c.line(across.at(t), top, across.at(t), bottom, 1, faint, "")
-		c.text(across.at(t), bottom+18, middle, 11, ink, thousands(int(t+0.5)), "")
+		c.Line(across.at(t), top, across.at(t), bottom, 1, faint, "")
+		c.Text(across.at(t), bottom+18, svg.Middle, 11, ink, thousands(int(t+0.5)), "")
 	}
 	for _, t := range up.ticks() {
-		c.line(left, up.at(t), c.width-right, up.at(t), 1, faint, "")
-		c.text(left-8, up.at(t)+4, end, 11, ink, figure(t, unit), "")
+		c.Line(left, up.at(t), c.Width-right, up.at(t), 1, faint, "")
+		c.Text(left-8, up.at(t)+4, svg.End, 11, ink, figure(t, unit), "")
 	}
-	c.line(left, bottom, c.width-right, bottom, 1.5, ink, "")
-	c.line(left, top, left, bottom, 1.5, ink, "")
-	c.text((left+c.width-right)/2, bottom+40, middle, 12, ink, x+" (logarithmic)", "")
-	c.text(20, (top+bottom)/2, middle, 12, ink, y+" (logarithmic)", fmt.Sprintf(` transform="rotate(-90 20 %.1f)"`, (top+bottom)/2))
+	c.Line(left, bottom, c.Width-right, bottom, 1.5, ink, "")
+	c.Line(left, top, left, bottom, 1.5, ink, "")
+	c.Text((left+c.Width-right)/2, bottom+40, svg.Middle, 12, ink, x+" (logarithmic)", "")
+	c.Text(20, (top+bottom)/2, svg.Middle, 12, ink, y+" (logarithmic)", fmt.Sprintf(` transform="rotate(-90 20 %.1f)"`, (top+bottom)/2))
 	colors := lineColors()
 	budgets := false
 	for i, name := range names {
@@ -173,23 +175,23 @@ func growthPlot(key, title, x, y string, results []Result) (string, bool) {
 		for _, p := range lines[name] {
 			at := across.at(p.x)
 			path = append(path, [2]float64{at, up.at(p.stats.Median)})
-			c.line(at, up.at(p.stats.P10), at, up.at(p.stats.P90), 1.5, color, "")
-			c.dot(at, up.at(p.stats.Median), color)
+			c.Line(at, up.at(p.stats.P10), at, up.at(p.stats.P90), 1.5, color, "")
+			c.Dot(at, up.at(p.stats.Median), color)
 			if p.budget > 0 {
 				budgets = true
-				c.line(at-12, up.at(p.budget), at+12, up.at(p.budget), 3, budgeted, "")
+				c.Line(at-12, up.at(p.budget), at+12, up.at(p.budget), 3, budgeted, "")
 			}
 		}
-		c.path(path, color)
+		c.Path(path, color)
 		legend := bottom + 66 + 20*float64(i)
-		c.line(left, legend-4, left+24, legend-4, 3, color, "")
+		c.Line(left, legend-4, left+24, legend-4, 3, color, "")
 		last := lines[name][len(lines[name])-1]
-		c.text(left+32, legend, start, 12, ink, fmt.Sprintf("%s (%s at %s)", plain(name), figure(last.stats.Median, unit), thousands(int(last.x))), "")
+		c.Text(left+32, legend, svg.Start, 12, ink, fmt.Sprintf("%s (%s at %s)", plain(name), figure(last.stats.Median, unit), thousands(int(last.x))), "")
 	}
 	if budgets {
 		legend := bottom + 66 + 20*float64(len(names))
-		c.line(left, legend-4, left+24, legend-4, 3, budgeted, "")
-		c.text(left+32, legend, start, 12, ink, "budget; vertical lines: first to ninth decile of the turns", "")
+		c.Line(left, legend-4, left+24, legend-4, 3, budgeted, "")
+		c.Text(left+32, legend, svg.Start, 12, ink, "budget; vertical lines: first to ninth decile of the turns", "")
 	}
 	return c.String(title), true
 }
