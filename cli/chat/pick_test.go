@@ -118,6 +118,11 @@ func TestChatResumesResults(t *testing.T) {
 		require.Empty(t, displays[1].Diff.NewContent)
 		items = historyIn(submit(ctx, c, "/rewind 2 conversation"))
 		require.NotEmpty(t, items[1].Display)
+		submit(ctx, c, "Later.")
+		submit(ctx, c, "/clear")
+		items = historyIn(submit(ctx, c, "/resume "+id))
+		require.Equal(t, "tool", items[1].Role)
+		require.Contains(t, string(items[1].Display), "+two", "the result of a turn that was left by /rewind")
 	}, func(home string) {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "settings.json"), []byte(`{"tools": {"editDialect": ["safe_patch", "apply_patch"]}}`), 0o600))

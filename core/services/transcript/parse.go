@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/escape"
@@ -246,8 +247,11 @@ func (st *state) rewind(keep int) {
 	st.emptied = st.emptied || n == 0
 }
 
+// replace applies a new history. A turn that was in the history keeps what is recorded with
+// it, such as the results of calls.
 func (st *state) replace(l anyLine) error {
 	history := make([]placedTurn, 0, len(l.History))
+	before := st.history
 	st.emptied = st.emptied || len(l.History) == 0
 	for i, content := range l.History {
 		look, err := peek(content)
@@ -257,6 +261,9 @@ func (st *state) replace(l anyLine) error {
 		k := placedTurn{at: i, prompt: look.prompt, turn: Turn{Time: l.Time}}
 		if st.contents {
 			k.turn.Content, k.turn.Highest = content, l.Highest
+			if n := slices.IndexFunc(before, func(old placedTurn) bool { return bytes.Equal(old.turn.Content, content) }); n >= 0 {
+				k.turn, before = before[n].turn, before[n+1:]
+			}
 		}
 		history = append(history, k)
 		st.hasPrompt = st.hasPrompt || k.prompt

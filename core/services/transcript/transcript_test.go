@@ -91,6 +91,26 @@ func TestRewindAndReplace(t *testing.T) {
 	require.True(t, strings.HasPrefix(load(t, s, "one").Title, "A title[31m é"), "no escapes for terminals")
 }
 
+// Turns that a new history keeps have their calls, times and models afterwards, also behind a
+// summary.
+func TestReplaceKeepsCalls(t *testing.T) {
+	s, _ := store(t)
+	w := create(t, s, "one")
+	say(t, w, "a", "b")
+	results := transcript.Turn{Content: user("results"), Model: "gemini-x", Calls: []transcript.ToolCall{{ID: "1", Name: "read_file", Display: json.RawMessage(`"shown"`)}}}
+	require.NoError(t, w.Append(t.Context(), results))
+	say(t, w, "a")
+	for _, history := range [][]json.RawMessage{{user("a"), user("b"), user("results")}, {user("summary"), user("results")}} {
+		require.NoError(t, w.Replace(t.Context(), history, 0))
+		got := load(t, s, "one").Turns
+		last := got[len(got)-1]
+		require.Equal(t, "3", last.ID)
+		require.Equal(t, "gemini-x", last.Model)
+		require.Equal(t, results.Calls, last.Calls)
+	}
+	require.Empty(t, load(t, s, "one").Turns[0].ID, "a new turn")
+}
+
 // A resumed session continues at its last state.
 func TestOpenGoesOn(t *testing.T) {
 	s, _ := store(t)
