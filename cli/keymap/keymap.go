@@ -233,6 +233,7 @@ func Table() []Key {
 		{Page, FindText, []string{"/"}, nil, "searches a page; case is ignored"},
 		{Page, FindNext, []string{"n"}, nil, "moves to the next match"},
 		{Page, FindPrevious, []string{"N"}, nil, "moves to the previous match"},
+		{Page, OpenOutput, []string{"alt+o"}, nil, "on the output of a call, lists the earlier calls with output"},
 		{Page, Close, []string{"esc", "q", "enter"}, []string{"ctrl+c", "kpenter"}, "closes the page"},
 
 		{PageSearch, Accept, []string{"enter"}, []string{"kpenter"}, "finds the text"},

@@ -250,6 +250,7 @@ func (r *rig) press(names ...string) {
 		if q := r.m.question(); q != nil && q.held != nil {
 			r.pass(heldFor)
 		}
+		r.until(func() bool { return r.m.reading == nil })
 	}
 }
 

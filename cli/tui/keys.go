@@ -29,9 +29,7 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.answerKey(q, k)
 	}
 	if m.pager != nil {
-		if m.pager.Key(k) {
-			m.pager = nil
-		}
+		m.pageKey(k)
 		return nil
 	}
 	if m.picker != nil {

@@ -18,7 +18,7 @@ type previewed struct {
 // openList shows a list in place of the input.
 func (m *screen) openList(pick interactive.Pick) {
 	m.closeList()
-	m.picker = picker.New(pick)
+	m.picker, m.choose = picker.New(pick), m.submit
 	m.preview()
 }
 
@@ -31,7 +31,7 @@ func (m *screen) listKey(k tea.KeyPressMsg) {
 	case picker.Chosen:
 		item := *m.picker.Selected()
 		m.picker, m.previewed = nil, previewed{} // a previewed theme remains
-		m.submit(item.Submit)
+		m.choose(item.Submit)
 		return
 	case picker.Typed:
 		m.typedAt = m.h.now()

@@ -72,7 +72,9 @@ type screen struct {
 	turns       int
 	questions   []*asked // the first is displayed, or about to be
 	pager       *pager.Model
+	reading     *reading // of pager; nil: none
 	picker      *picker.Model
+	choose      func(submit string) // what follows from a choice in picker
 	previewed   previewed
 	notice      string // of the last key; cleared by the next one
 	firstKey    string // the first stroke of a pair, until the second one; "": none
@@ -154,6 +156,7 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Quit
 	}
 	m.keepTicking()
+	m.keepReading()
 	if m.shape() != before {
 		cmd = tea.Batch(cmd, tea.ClearScreen)
 	}
@@ -228,6 +231,8 @@ func (m *screen) update(msg any) tea.Cmd {
 		if m.turn != nil && msg.turn == m.turn.id {
 			m.endTurn()
 		}
+	case readMsg:
+		m.read(msg)
 	case imageMsg:
 		m.insertImage(msg)
 	case inputEditedMsg:

@@ -3,6 +3,8 @@
 package pager
 
 import (
+	"context"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -80,8 +82,31 @@ func (p *Model) Paste(text string) bool {
 	return p.searching
 }
 
-// Key handles a key, and reports whether the page closes.
+// Work returns the next work of the page that takes long, such as the search in a large file,
+// nil for none. It is called after each key. The caller performs the work on another
+// goroutine, one at a time, and then calls the returned function on the goroutine of the page.
+func (p *Model) Work() func(context.Context) (done func()) {
+	if p.file == nil {
+		return nil
+	}
+	job := p.file.job()
+	if job == nil {
+		return nil
+	}
+	return func(ctx context.Context) func() {
+		done := job(ctx)
+		return func() { p.missing = !done() }
+	}
+}
+
+// HasOutput reports whether the page shows lines of output, and no search is being typed.
+func (p *Model) HasOutput() bool { return !p.searching && (p.output != nil || p.file != nil) }
+
+// Key handles a key, and reports whether the page closes. Any key ends a search.
 func (p *Model) Key(k tea.KeyPressMsg) (closes bool) {
+	if p.file != nil {
+		p.file.want(nil)
+	}
 	if p.searching {
 		p.searchKey(k)
 		return false

@@ -1,15 +1,11 @@
 package pager
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
+	"context"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"strings"
-	"unicode/utf8"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/keymap"
@@ -18,116 +14,101 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/frame"
 )
 
-// Limits of the memory for a saved output.
-const (
-	maxPiece   = 1 << 10 // bytes of a line that are read as one
-	markEvery  = 256     // pieces between two marks
-	maxVisible = 1 << 20 // rows that one key moves at most
-)
+// maxVisible is the number of rows that one key moves at most.
+const maxVisible = 1 << 20
 
-// savedOutput shows the file of a whole output by window. A piece is a line, or a part
-// of a long one. Only the positions of some pieces are kept; the file is opened for each
-// window, so that nothing has to be closed.
+// savedOutput shows the file of a whole output by window. The file is opened for each
+// window, so that nothing has to be closed. All that takes long is a job, which another
+// goroutine performs.
 type savedOutput struct {
-	path   string
-	marks  []mark // of each markEvery-th piece
-	pieces int
-	lines  int
+	index
 
 	top, row int // first visible piece, and its row
 	rows     int // of the window, as last displayed
 	columns  int
-	found    int // piece of the last match
+	found    int   // piece of the last match
+	seeking  *seek // after the file is indexed; nil: none
 }
 
-// mark is the position of a piece.
-type mark struct {
-	offset int64
-	line   int  // 1-based
-	begins bool // the piece begins its line
+// seek is a place to find: a text, or the end of the file.
+type seek struct {
+	text            string // in lower case; "": the end
+	from, direction int
+	stopped         atomic.Bool
 }
 
-// piece is a piece of the file.
-type piece struct {
-	text string
-	mark
-}
-
-// openSaved indexes a regular file.
+// openSaved opens a regular file, and indexes its beginning.
 func openSaved(path string) (*savedOutput, error) {
-	if path == "" {
-		return nil, errors.New("no output is saved")
-	}
-	s := &savedOutput{path: path, columns: 80, found: -1}
-	err := s.scan(0, func(n int, p piece) bool {
-		if n%markEvery == 0 {
-			s.marks = append(s.marks, p.mark)
-		}
-		s.pieces, s.lines = n+1, p.line
-		return true
-	})
-	if err == nil && s.pieces == 0 {
-		err = errors.New("the saved output is empty")
-	}
-	return s, err
+	x, err := newIndex(path)
+	return &savedOutput{index: x, columns: 80, found: -1}, err
 }
 
-// scan yields the pieces from the n-th on, until use returns false.
-func (s *savedOutput) scan(n int, use func(n int, p piece) bool) error {
-	info, err := os.Lstat(s.path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", s.path)
-	}
-	f, err := os.Open(s.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	at, i := mark{line: 1, begins: true}, 0
-	if n/markEvery < len(s.marks) {
-		i = n / markEvery * markEvery
-		at = s.marks[n/markEvery]
-	}
-	r := bufio.NewReaderSize(io.NewSectionReader(f, at.offset, math.MaxInt64-at.offset), 1<<16)
-	for ; ; i++ {
-		data, err := r.Peek(maxPiece + utf8.UTFMax)
-		if len(data) == 0 {
-			if errors.Is(err, io.EOF) {
-				return nil
+// job returns the next work that takes long, nil for none. It runs on another goroutine, one
+// at a time, and returns a function that the goroutine of the page calls; that one reports
+// whether a text was found.
+func (s *savedOutput) job() func(context.Context) func() bool {
+	x, wanted := s.index, s.seeking
+	switch {
+	case !x.whole:
+		return func(ctx context.Context) func() bool {
+			x, err := x.extended(ctx)
+			return func() bool {
+				s.index = x
+				s.whole = x.whole || err != nil // an error is shown by view
+				return true
 			}
-			return err
 		}
-		size := pieceOf(data)
-		if i >= n && !use(i, piece{string(data[:size]), at}) {
-			return nil
-		}
-		ends := data[size-1] == '\n'
-		_, _ = r.Discard(size) // these bytes are in the buffer
-		at.offset += int64(size)
-		at.begins = ends
-		if ends {
-			at.line++
+	case wanted != nil:
+		return func(ctx context.Context) func() bool {
+			at := wanted.in(x, func() bool { return wanted.stopped.Load() || ctx.Err() != nil })
+			return func() bool { return s.arrive(wanted, at) }
 		}
 	}
+	return nil
 }
 
-// pieceOf returns the size of the first piece of data: up to the end of the line, or of
-// the last whole character within maxPiece bytes.
-func pieceOf(data []byte) int {
-	if i := bytes.IndexByte(data[:min(len(data), maxPiece)], '\n'); i >= 0 {
-		return i + 1
+// in returns the piece of the place, -1 for none. A search continues around the end.
+func (w *seek) in(x index, stopped func() bool) int {
+	begin, end := w.from+1, math.MaxInt
+	if w.direction < 0 {
+		begin, end = 0, w.from
 	}
-	if len(data) <= maxPiece {
-		return len(data)
+	if w.text == "" {
+		return x.pieces
 	}
-	size := maxPiece
-	for size > maxPiece-utf8.UTFMax && !utf8.RuneStart(data[size]) {
-		size--
+	if at := x.search(w.text, begin, end, w.direction < 0, stopped); at >= 0 {
+		return at
 	}
-	return size
+	if w.direction < 0 {
+		return x.search(w.text, end, math.MaxInt, true, stopped)
+	}
+	return x.search(w.text, 0, begin, false, stopped)
+}
+
+// arrive moves the window to a place that was found, unless it is no longer wanted.
+func (s *savedOutput) arrive(wanted *seek, at int) bool {
+	if s.seeking != wanted {
+		return true
+	}
+	s.seeking = nil
+	switch {
+	case at < 0:
+		return false
+	case wanted.text == "":
+		s.top, s.row = at, 0
+		s.up(s.rows)
+	default:
+		s.found, s.top, s.row = at, at, 0
+	}
+	return true
+}
+
+// want begins to look for a place instead of the last one; nil ends that.
+func (s *savedOutput) want(place *seek) {
+	if s.seeking != nil {
+		s.seeking.stopped.Store(true)
+	}
+	s.seeking = place
 }
 
 // rowsOf returns the rows of pieces from the n-th on, until there are enough: for each
@@ -139,7 +120,7 @@ func (s *savedOutput) rowsOf(v blocks.Style, n, enough int) (rows []string, of [
 		if p.begins {
 			number = fmt.Sprintf("%*d", width, p.line)
 		}
-		for _, row := range pieceRows(p.text, s.columns-width-2) {
+		for _, row := range pieceRows(string(p.data), s.columns-width-2) {
 			rows, of = append(rows, v.Theme.Dim.Render(number)+"  "+row), append(of, i)
 			number = strings.Repeat(" ", width)
 		}
@@ -174,7 +155,15 @@ func (s *savedOutput) view(v blocks.Style, rows int) (shown []string, where stri
 	if first == last {
 		return nil, ""
 	}
-	return shown[first:last], fmt.Sprintf("%d %% of %s lines", 100*(of[last-1]+1)/s.pieces, display.Thousands(s.lines))
+	switch {
+	case s.seeking != nil && s.seeking.text != "":
+		where = "searching…"
+	case !s.whole:
+		where = fmt.Sprintf("more than %s lines, reading: %d %%", display.Thousands(s.lines), 100*s.next.offset/s.size)
+	default:
+		where = fmt.Sprintf("%d %% of %s lines", min(100*(of[last-1]+1)/s.pieces, 100), display.Thousands(s.lines))
+	}
+	return shown[first:last], where
 }
 
 // do performs an action that scrolls.
@@ -187,8 +176,7 @@ func (s *savedOutput) do(action keymap.Action) {
 	case keymap.ToStart:
 		s.top, s.row = 0, 0
 	case keymap.ToEnd:
-		s.top, s.row = s.pieces, 0
-		s.up(s.rows)
+		s.want(new(seek))
 	default:
 		s.scroll(move.Offset - maxVisible/2)
 	}
@@ -229,50 +217,18 @@ func (s *savedOutput) down(rows int) {
 func (s *savedOutput) height(n int) (rows int) {
 	width := len(fmt.Sprint(s.lines))
 	_ = s.scan(n, func(_ int, p piece) bool { // an error is shown by view
-		rows = len(pieceRows(p.text, s.columns-width-2))
+		rows = len(pieceRows(string(p.data), s.columns-width-2))
 		return false
 	})
 	return rows
 }
 
-// find moves to the next piece that contains the query, in a direction, and around the
+// find looks for the next piece that contains the query, in a direction, and around the
 // end. The query is in lower case.
-func (s *savedOutput) find(query string, direction int) bool {
-	from := s.top
+func (s *savedOutput) find(query string, direction int) {
+	from := s.top - direction
 	if s.found >= s.top && s.found < s.top+s.rows {
 		from = s.found
-	} else {
-		from -= direction
 	}
-	before, after := -1, -1 // the nearest match before and after from, or around the end
-	first, last := -1, -1
-	_ = s.scan(0, func(n int, p piece) bool { // an error is shown by view
-		if !strings.Contains(strings.ToLower(strings.Join(blocks.Lines(p.text), " ")), query) {
-			return true
-		}
-		if first < 0 {
-			first = n
-		}
-		last = n
-		if n < from {
-			before = n
-		}
-		if n > from && after < 0 {
-			after = n
-		}
-		return direction < 0 || after < 0
-	})
-	at := after
-	if direction < 0 {
-		at = before
-		first = last
-	}
-	if at < 0 {
-		at = first
-	}
-	if at < 0 {
-		return false
-	}
-	s.found, s.top, s.row = at, at, 0
-	return true
+	s.want(&seek{text: query, from: from, direction: direction})
 }

@@ -74,7 +74,7 @@ func (p *Model) find(direction int) {
 		return
 	}
 	if p.file != nil {
-		p.missing = !p.file.find(query, direction)
+		p.file.find(query, direction)
 		return
 	}
 	n := max(len(p.lines), 1)
@@ -109,7 +109,7 @@ func (p *Model) hints(where string) []frame.Hint {
 	case p.query.Text() != "":
 		hints = append(hints, frame.Keys(keymap.Page, "next and previous match", keymap.FindNext, keymap.FindPrevious))
 	case p.output != nil || p.file != nil:
-		hints = append(hints, frame.Keys(keymap.Page, "searches", keymap.FindText))
+		hints = append(hints, frame.Keys(keymap.Page, "searches", keymap.FindText), frame.Keys(keymap.Page, "lists other outputs", keymap.OpenOutput))
 	}
 	if where != "" {
 		hints = append(hints, frame.Keys(keymap.Page, "", keymap.ScrollUp, keymap.ScrollDown, keymap.PageUp, keymap.PageDown, keymap.ToStart, keymap.ToEnd))
