@@ -131,6 +131,11 @@ type Session struct {
 	// WatchSettings reads the settings again once after Initialize, and when one
 	// of their files changes, until Close; see [SettingsService.Reload].
 	WatchSettings bool
+	// Tracker creates the tracker of this session and of each derived one, from the
+	// options of the session's own: file state, and instruction files unless the
+	// directory is untrusted. It is called once per session, before any call. A nil
+	// function or result: [tracker.New].
+	Tracker func(tracker.Options) *tracker.FileTracker
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// Without a subscriber to questions, a required approval is a refusal. nil:
 	// the Config creates one, and closes it at Close; see [Config.MessageBus].

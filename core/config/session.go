@@ -110,7 +110,12 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	if c.params().Policy.Trust != trust.Untrusted { // an untrusted project's instruction files are not read
 		given.Instructions = c.contextFiles(sh).Accessed()
 	}
-	s.tracker = tracker.New(given)
+	if own := c.params().Session.Tracker; own != nil {
+		s.tracker = own(given)
+	}
+	if s.tracker == nil {
+		s.tracker = tracker.New(given)
+	}
 	s.history = history.New(history.Options{
 		State: s.state, Tracker: s.tracker, Workspace: sh.workspace, Messages: c.params().Instructions.AsMessages,
 		Watched: func() bool {

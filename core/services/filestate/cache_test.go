@@ -518,7 +518,7 @@ func (c *FileReadCache) disturb(rnd *rand.Rand) {
 	case 4:
 		c.refresh(path, info, rd.sha)
 	case 5:
-		c.Track(path, &Snapshot{Info: rd.info, Local: rd.local, At: rd.at, SHA256: rd.sha, Stable: !rd.torn})
+		c.Track(path, &Snapshot{Info: rd.info, Local: rd.local, at: rd.at, SHA256: rd.sha, Stable: !rd.torn})
 	case 6:
 		c.Invalidate(path)
 	case 7:

@@ -86,7 +86,7 @@ func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.
 		snap, err := s.Snapshot(ctx, p)
 		hit = err == nil && snap.Stable && snap.SHA256 == e.SHA256
 		if hit {
-			s.Cache.verified(path, snap.Info, snap.SHA256, snap.At)
+			s.Cache.verified(path, snap.Info, snap.SHA256, snap.at)
 		}
 	}
 	if !hit {
@@ -137,7 +137,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, err
 	}
 	if !text {
-		s.recordNonText(ctx, r.Path, reading{info: snap.Info, local: snap.Local, at: snap.At, torn: !snap.Stable})
+		s.recordNonText(ctx, r.Path, reading{info: snap.Info, local: snap.Local, at: snap.at, torn: !snap.Stable})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
 	}
 	return s.showText(ctx, r, snap)
@@ -157,7 +157,7 @@ func (s *Service) showText(ctx context.Context, r ReadRequest, snap *Snapshot) (
 	}
 	whole := cut.first == 0 && cut.end == cut.total && !cut.inside
 	rd := reading{
-		info: snap.Info, local: snap.Local, at: snap.At, sha: snap.SHA256,
+		info: snap.Info, local: snap.Local, at: snap.at, sha: snap.SHA256,
 		first: cut.first, end: cut.end, totalLines: cut.total,
 		full:       whole && !r.Ranged,
 		cacheable:  doc.Lossless && snap.Stable,

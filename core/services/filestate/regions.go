@@ -68,7 +68,7 @@ func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapsho
 	}
 	version, lines := s.Versions.NextVersion(), textfile.Lines(doc.Text)
 	s.recordRead(ctx, heldRead{p, reading{
-		info: snap.Info, local: snap.Local, at: snap.At, sha: snap.SHA256,
+		info: snap.Info, local: snap.Local, at: snap.at, sha: snap.SHA256,
 		end: lines, totalLines: lines, cacheable: true,
 	}, version, snap.Data})
 	short.Version, short.SHA256, short.FilePath = &version, &snap.SHA256, p.String()

@@ -16,7 +16,7 @@ import (
 type Snapshot struct {
 	Info   workspace.Info
 	Local  bool // on a file system with trustworthy times
-	At     time.Time
+	at     time.Time
 	Data   []byte
 	SHA256 string
 	Stable bool // no process wrote during the read
@@ -25,7 +25,7 @@ type Snapshot struct {
 // whole returns the reading that shows all lines of the snapshot.
 func (s *Snapshot) whole(lines int) reading {
 	return reading{
-		info: s.Info, local: s.Local, at: s.At, sha: s.SHA256, torn: !s.Stable,
+		info: s.Info, local: s.Local, at: s.at, sha: s.SHA256, torn: !s.Stable,
 		end: lines, totalLines: lines, full: true, cacheable: s.Stable,
 	}
 }
@@ -59,7 +59,7 @@ func (s *Service) snapshot(ctx context.Context, p workspace.Path, f *os.File) (*
 		if before.Size > s.limits.FileBytes {
 			return nil, tooLarge(p, before.Size, s.limits.FileBytes)
 		}
-		snap.At = s.now()
+		snap.at = s.now()
 		snap.Data, err = readAll(ctx, f, before.Size, s.limits.FileBytes)
 		if err != nil {
 			return nil, readFailure(p, err)
