@@ -61,7 +61,8 @@ func WithValidation[P any](validate func(p P) error) Option {
 	return func(d *defined) { d.validate = validate }
 }
 
-// WithStreaming replaces the run function of Define, which may then be nil, with one that sends live output.
+// WithStreaming replaces the run function of Define, which may then be nil, with one that sends live output. P cannot be
+// inferred from a nil function: name it, as in Define[params](name, description, kind, nil, WithStreaming(run)).
 func WithStreaming[P any](run func(ctx context.Context, p P, out Output) (Result, error)) Option {
 	return func(d *defined) { d.stream, d.spec.StreamsOutput = run, true }
 }

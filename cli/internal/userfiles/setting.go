@@ -33,7 +33,7 @@ func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope 
 	}
 	did := "is set in"
 	if value == nil {
-		did = "is not given in"
+		did = "is removed from"
 	}
 	_, err = fmt.Fprintf(p.Out, "%s %s %s.\n", display.Printable(key), did, display.Printable(w.Path))
 	return err
