@@ -92,8 +92,10 @@ func (m *screen) listOutputs() {
 	list := interactive.Pick{Title: "Output of calls, the last one first", Empty: "No call has output."}
 	for i, c := range calls {
 		item := interactive.PickItem{Name: c.State.Name, Description: c.State.Description, Submit: strconv.Itoa(i)}
-		if n := len(c.Whole()); n > 0 {
-			item.State = display.Thousands(n) + " lines"
+		n := len(c.Whole())
+		item.State = display.Thousands(n) + " lines"
+		if n == 1 {
+			item.State = "1 line"
 		}
 		if c.Saved() != "" {
 			item.State = "in a file"

@@ -20,6 +20,7 @@ type arrangement struct {
 	why     bool // the rule that asks is above the choices, otherwise it ends the description
 	wrapped bool // a choice may take several lines, otherwise its text is cut
 	packed  bool // several choices share a line
+	short   bool // of the choices that are not selected, only the letters are shown
 }
 
 // arrangements returns all arrangements, from roomy to narrow.
@@ -30,6 +31,7 @@ func arrangements() []arrangement {
 		{framed: true},
 		{},
 		{packed: true},
+		{packed: true, short: true},
 	}
 }
 
@@ -60,7 +62,11 @@ func (c *Confirmation) View(v blocks.Style, rows int, armed bool) ([]string, *te
 	}
 	all := arrangements()
 	for i, a := range all {
-		lower, listed, cursor := c.lower(a, in, armed)
+		inside := in
+		if a.short {
+			inside = v // there is no frame
+		}
+		lower, listed, cursor := c.lower(a, inside, armed)
 		body := c.body.lines[:len(c.body.lines):len(c.body.lines)]
 		if listed {
 			body = append(append(body, ""), c.rules(in)...)
@@ -92,7 +98,7 @@ func (c *Confirmation) arrange(a arrangement, v blocks.Style, body []string, roo
 		if c.names(v) {
 			title += " · subagent " + c.request.Subagent
 		}
-		if position := c.Position(); position != "" {
+		if position := c.Position(); position != "" && v.Columns-8-len(position) >= minText {
 			title = display.Cut(title, v.Columns-8-len(position), "…") + " · " + position
 		}
 		lines := append([]string{frame.Titled(v, title)}, shown...)
@@ -173,7 +179,7 @@ func (c *Confirmation) lower(a arrangement, v blocks.Style, armed bool) (lines [
 		at.Y += len(lines)
 		return append(lines, field...), false, at
 	case a.packed:
-		return append(lines, c.packed(v, armed)...), true, nil
+		return append(lines, c.packed(a, v, armed)...), true, nil
 	}
 	choices, listed := c.lines(a, v, armed)
 	return append(lines, choices...), listed, nil
@@ -281,22 +287,32 @@ func (c *Confirmation) line(v blocks.Style, i, width int, text []string, armed b
 
 // packed returns the labels of the choices in few lines, for a window that has no room
 // for one line each.
-func (c *Confirmation) packed(v blocks.Style, armed bool) (lines []string) {
+func (c *Confirmation) packed(a arrangement, v blocks.Style, armed bool) (lines []string) {
 	if !armed {
 		return []string{v.Theme.Dim.Render(display.Cut(c.hints(armed)[0].String(), v.Columns, "…"))}
 	}
-	line, width := "", 0
+	line, width, gap := "", 0, 2
+	if a.short {
+		gap = 1
+	}
 	for i, choice := range c.choices {
 		text, shown := choice.Label, boldKeys(choice.Label, v)
+		if key, _, has := strings.Cut(text, "]"); has && a.short {
+			text, shown = key+"]", boldKeys(key+"]", v)
+		}
 		if i == c.at {
+			text = choice.Label
+			if a.short { // the letters of the others remain
+				text = display.Cut(text, max(v.Columns-2-4*(len(c.choices)-1), 3), "…")
+			}
 			text, shown = "> "+text, v.Theme.Accent.Render(">")+" "+v.Theme.Selected.Render(text)
 		}
-		if width > 0 && width+2+display.Width(text) > v.Columns {
+		if width > 0 && width+gap+display.Width(text) > v.Columns {
 			lines = append(lines, line)
 			line, width = "", 0
 		}
 		if width > 0 {
-			line, width = line+"  ", width+2
+			line, width = line+strings.Repeat(" ", gap), width+gap
 		}
 		line, width = display.Cut(line+shown, v.Columns, "…"), width+display.Width(text)
 	}

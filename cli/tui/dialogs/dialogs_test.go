@@ -41,6 +41,24 @@ func all() map[string]Dialog {
 	}
 }
 
+// UI-02: on a terminal of 20×5 the dialog of a command shows a part of it, each answer by its
+// letter, and words of the selected one.
+func TestSmallestApproval(t *testing.T) {
+	d := NewConfirmation(bus.ToolConfirmationRequest{
+		ToolCall: bus.ToolCall{Name: "run_shell_command"}, Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.Cancel},
+		Details: bus.Confirmation{Type: confirmation.Exec, Title: "Confirm Shell Command", ExecDetails: &confirmation.ExecDetails{Command: "rm -rf build"}},
+	}, "", nil)
+	v := blocks.Style{Columns: 20, Theme: new(theme.Theme), Colours: highlight.New()}
+	for _, selected := range []string{"[y] [a] [s] > [n]o", "[y] [a] > [s]av… [n]", "[y] > [a]lw… [s] [n]", "> [y]es… [a] [s] [n]"} {
+		lines, _ := d.View(v, 4, true)
+		text := strings.Join(lines, "\n")
+		require.LessOrEqual(t, len(lines), 4, text)
+		require.Contains(t, text, "rm -rf build")
+		require.Contains(t, text, selected)
+		d.Key(tea.KeyPressMsg{Code: tea.KeyUp})
+	}
+}
+
 // UI-02: a dialog is within the columns at every size, the cursor is on it, and its way out
 // is visible while it is resized.
 func TestSizes(t *testing.T) {
