@@ -137,7 +137,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 func TestFlagsThatCannotBeUsed(t *testing.T) {
 	configPlace(t)
 	flags := fettleFlags()
-	flags.CoreTools, flags.CoreToolsSet = []string{"globb", "grep_search", "edit", "replace", "ask_user"}, true
+	flags.CoreTools, flags.CoreToolsSet = []string{"globb", "grep_search", "edit", "replace", "apply_patch", "str_replace_based_edit_tool", "ask_user"}, true
 	s, err := open(t, flags)
 	require.NoError(t, err)
 	require.Len(t, s.SettingsProblems(), 1)

@@ -59,6 +59,18 @@ func TestSmallestApproval(t *testing.T) {
 	}
 }
 
+// UI-02: on a terminal of 20×5 a question shows the option that Enter answers.
+func TestSmallestForm(t *testing.T) {
+	options := []bus.UserOption{{Label: "SQLite", Description: "a file"}, {Label: "Other"}}
+	d := NewForm(bus.AskUserRequest{Questions: []bus.UserQuestion{{Question: "Which database is used?", Type: bus.QuestionChoice, Options: options}}})
+	v := blocks.Style{Columns: 20, Theme: new(theme.Theme), Colours: highlight.New()}
+	lines, _ := d.View(v, 4, true)
+	require.Equal(t, []string{"Which database", "> 1  SQLite"}, lines[1:3])
+	d.Key(tea.KeyPressMsg{Code: tea.KeyDown})
+	lines, _ = d.View(v, 4, true)
+	require.Contains(t, strings.Join(lines, "\n"), "> 2  Other")
+}
+
 // UI-02: a dialog is within the columns at every size, the cursor is on it, and its way out
 // is visible while it is resized.
 func TestSizes(t *testing.T) {

@@ -42,6 +42,9 @@ func (f *Form) View(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor
 	}
 	shown := f.Window(body, room)
 	if !framed {
+		if n := len(shown) - 1; n > 0 && (selected > f.Offset+n || selected >= 0 && selected < f.Offset) {
+			shown = append(shown[:n:n], body[selected]) // what Enter answers is visible
+		}
 		if cursor != nil {
 			cursor.Y += 1 + len(shown)
 		}

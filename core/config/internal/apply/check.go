@@ -286,13 +286,18 @@ func (c *checker) programs() {
 	}
 }
 
+// otherEdits returns the names of the built-in tools that are not in the default set.
+func otherEdits() []string {
+	return []string{"edit", "replace", "apply_patch", "str_replace_based_edit_tool"}
+}
+
 // core warns of names that are not built-in tools, and of invalid restrictions.
 func (c *checker) core() {
 	const key = "tools.core"
 	if c.given.Decides(key) {
 		return
 	}
-	known := append(slices.Clone(c.given.Tools), "edit", "replace") // the only ones that are not in the default set
+	known := append(slices.Clone(c.given.Tools), otherEdits()...)
 	for _, e := range c.loaded.Entries(key) {
 		entry := toollist.ParseEntry(e.Text)
 		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
@@ -326,7 +331,7 @@ func (c *checker) excluded() {
 	if c.given.Decides(key) {
 		return
 	}
-	known := append(slices.Clone(c.given.Tools), "edit", "replace")
+	known := append(slices.Clone(c.given.Tools), otherEdits()...)
 	for _, e := range c.loaded.Entries(key) {
 		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
 		entry := toollist.ParseEntry(e.Text)
