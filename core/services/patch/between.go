@@ -20,8 +20,8 @@ const (
 // at most about 0.2 s; beyond that, or beyond a million lines, the result is coarse but correct.
 func Between(oldText, newText string) *Change { return between(oldText, newText, diffTime) }
 
-// between is Between with its own time limit; 0: none, which makes the result the smallest and
-// deterministic.
+// between is Between with its own time limit; 0: none, which makes the result deterministic, and of
+// a text in one segment the smallest.
 func between(oldText, newText string, limit time.Duration) *Change {
 	olds, news := splitLines(oldText), splitLines(newText)
 	first := 0
@@ -35,7 +35,7 @@ func between(oldText, newText string, limit time.Duration) *Change {
 	}
 	c := &Change{}
 	if first < oldEnd || first < newEnd {
-		edits := diffLinesOf(olds[first:oldEnd], news[first:newEnd], limit)
+		edits := diffSegments(olds[first:oldEnd], news[first:newEnd], limit)
 		for i := range edits {
 			edits[i].start += first
 			edits[i].end += first
@@ -97,6 +97,9 @@ func numbered(lines []string, numbers map[string]rune) []rune {
 }
 
 func additions(lines []string) []addition {
+	if len(lines) == 0 {
+		return nil
+	}
 	as := make([]addition, len(lines))
 	for i, l := range lines {
 		as[i].text = l
