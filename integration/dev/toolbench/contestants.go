@@ -17,6 +17,7 @@ type Contestant struct {
 	Package string // npm
 	Program string // Debian
 	SetUp   string // the recommended one, for the page
+	Refusal string // pattern of answers that refuse without being marked as errors
 	Start   func(ctx context.Context, l *Lab, dir string, m Mode) (Session, error)
 
 	Read    func(path string) Call
@@ -25,7 +26,7 @@ type Contestant struct {
 	Write   func(path, text, seen string) Call // seen: the last answer about the file; "": the file is new
 	Patch   func(path, diff, seen string) Call
 	Replace func(path, old, new string) Call
-	Shell   func(command string) Call
+	Shell   func(command, dir string) Call
 	Retry   func(path, refusal string) (Call, bool) // a refused change, made by what the refusal offers
 }
 
@@ -61,6 +62,7 @@ func contestants() []Contestant {
 		},
 		{
 			Name: "desktop-commander", Kind: "MCP", Package: "@wonderwhy-er/desktop-commander", SetUp: "without onboarding and telemetry; rm is in blockedCommands",
+			Refusal: `^(Search content not found|Exact match not found|Expected \d+ occurrences)`,
 			Start: overMCP("@wonderwhy-er/desktop-commander", "dist/index.js", func(string) []string { return []string{"--no-onboarding"} }, func(m Mode) []Call {
 				set := func(key string, value any) Call {
 					return Call{"set_config_value", args{"key": key, "value": value}}
@@ -78,12 +80,15 @@ func contestants() []Contestant {
 				return Call{"edit_block", args{"file_path": p, "old_string": old, "new_string": new}}
 			},
 			Write: func(p, text, _ string) Call { return Call{"write_file", args{"path": p, "content": text}} },
-			Shell: func(c string) Call { return Call{"start_process", args{"command": c, "timeout_ms": 5000}} },
+			Shell: func(c, dir string) Call {
+				return Call{"start_process", args{"command": "cd " + dir + " && " + c, "timeout_ms": 5000}}
+			},
 		},
 		{
 			Name: "gemini-cli-core", Kind: "npm in process", Package: "@google/gemini-cli-core", SetUp: "calls through its scheduler, edits approved, three lines around a change, a policy file that denies rm, no correction by a model",
-			Start: inNode("gemini"),
-			Read:  func(p string) Call { return Call{"read_file", args{"file_path": p}} },
+			Refusal: `^Command injection detected`,
+			Start:   inNode("gemini"),
+			Read:    func(p string) Call { return Call{"read_file", args{"file_path": p}} },
 			Edit: func(c Change) Call {
 				return Call{"replace", args{"file_path": c.Path, "instruction": "Change it.", "old_string": c.Wide, "new_string": c.WideNew}}
 			},
@@ -91,7 +96,7 @@ func contestants() []Contestant {
 				return Call{"replace", args{"file_path": p, "instruction": "Change it.", "old_string": old, "new_string": new}}
 			},
 			Write: func(p, text, _ string) Call { return Call{"write_file", args{"file_path": p, "content": text}} },
-			Shell: func(c string) Call { return Call{"run_shell_command", args{"command": c}} },
+			Shell: func(c, dir string) Call { return Call{"run_shell_command", args{"command": c, "dir_path": dir}} },
 		},
 		{
 			Name: "qwen serve", Kind: "HTTP", Package: "@qwen-code/qwen-code", SetUp: "on the loopback, with the hash of the last answer; no model",
@@ -195,7 +200,7 @@ func fettle() Contestant {
 			}
 			return Call{"write_file", args{"file_path": p, "content": text, "base_content_sha256": lastMatch(hashPattern(), seen)}}
 		},
-		Shell: func(c string) Call { return Call{"run_shell_command", args{"command": c}} },
+		Shell: func(c, dir string) Call { return Call{"run_shell_command", args{"command": c, "dir_path": dir}} },
 		Retry: func(p, refusal string) (Call, bool) {
 			token := retryPattern().FindString(refusal)
 			return patch(p, token, refusal), token != ""

@@ -84,7 +84,7 @@ func lostUpdates(ctx context.Context, p *player, quick bool) ([]Figure, error) {
 	started := make([]Session, writers)
 	var running sync.WaitGroup
 	for w := range writers {
-		running.Go(func() { started[w], errs[w] = p.Start(ctx, p.lab, root, Edits) })
+		running.Go(func() { started[w], errs[w] = p.start(ctx, root, Edits) })
 	}
 	running.Wait()
 	for _, s := range started {
@@ -264,7 +264,7 @@ func (p *player) killed(ctx context.Context, root, before, after string, delay t
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return 0, nil, err
 	}
-	s, err := p.Start(ctx, p.lab, root, Edits)
+	s, err := p.start(ctx, root, Edits)
 	if err != nil {
 		return 0, nil, err
 	}

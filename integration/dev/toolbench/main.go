@@ -63,6 +63,7 @@ func run(ctx context.Context, argv []string, stdout, stderr io.Writer) error {
 	pattern := flags.String("run", "", "run only the cases and figures whose name matches this `regexp`")
 	only := flags.String("contestants", "", "run only the contestants whose name matches this `regexp`")
 	write := flags.Bool("write", false, "write docs/toolbench.md, its pictures and the raw results; requires a whole run")
+	raw := flags.String("json", "", "write the raw results to this `file`")
 	from := flags.String("from", "", "run nothing: use the raw results in this `file`")
 	docs := flags.String("docs", "../../docs", "the `directory` of toolbench.md for -write")
 	packages := flags.String("packages", os.Getenv(packagesVariable), "the `directory` with node_modules (default: toolbench/node, or "+packagesVariable+")")
@@ -92,6 +93,11 @@ func run(ctx context.Context, argv []string, stdout, stderr io.Writer) error {
 		}
 	} else if r, err = measured(ctx, *packages, match, who, stderr); err != nil {
 		return err
+	}
+	if *raw != "" {
+		if err := writeRaw(*raw, r); err != nil {
+			return err
+		}
 	}
 	if *write {
 		return writePage(*docs, r)
@@ -128,6 +134,9 @@ func measured(ctx context.Context, packages string, match, who *regexp.Regexp, p
 func play(ctx context.Context, l *Lab, all []Contestant, match, who *regexp.Regexp, quick bool, progress io.Writer) (*Run, error) {
 	began := time.Now()
 	r := &Run{Date: began.UTC().Format(time.DateOnly), System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU()}
+	if node := firstLine(ctx, "node", "--version"); node != "" {
+		r.System += ", Node " + strings.TrimPrefix(node, "v")
+	}
 	for i := range all {
 		c := &all[i]
 		if !who.MatchString(c.Name) {

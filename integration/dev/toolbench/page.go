@@ -25,16 +25,24 @@ func writePage(docs string, r *Run) error {
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
+	if err := writeRaw(filepath.Join(pictures, rawName), r); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"verdicts.svg": verdictPicture(r), "bytes.svg": bytesPicture(r), rawName: string(data) + "\n"} {
+	for name, text := range map[string]string{"verdicts.svg": verdictPicture(r), "bytes.svg": bytesPicture(r)} {
 		if err := os.WriteFile(filepath.Join(pictures, name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
 	return os.WriteFile(filepath.Join(docs, "toolbench.md"), []byte(page), 0o644)
+}
+
+// writeRaw writes the raw results.
+func writeRaw(path string, r *Run) error {
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
 // renderPage returns the page of a run.

@@ -204,7 +204,7 @@ func (r *Run) figureTable(m Measure) string {
 			case f.Failed != "":
 				row += " failed: " + cell(f.Failed) + " |"
 			case f.Note != "":
-				row += fmt.Sprintf(" %s of %s |", value(f), f.Note)
+				row += fmt.Sprintf(" %s (%s) |", value(f), f.Note)
 			default:
 				row += " " + value(f) + " |"
 			}
@@ -213,7 +213,7 @@ func (r *Run) figureTable(m Measure) string {
 			b.WriteString(row + "\n")
 		}
 	}
-	return strings.ReplaceAll(b.String(), "in 1,000 |", "in 1,000 |")
+	return b.String()
 }
 
 func cell(s string) string {

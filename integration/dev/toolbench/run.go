@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -52,12 +53,34 @@ func (p *player) session(ctx context.Context, m Mode) (Session, error) {
 	if s := p.sessions[m]; s != nil {
 		return s, nil
 	}
-	s, err := p.Start(ctx, p.lab, p.root, m)
+	s, err := p.start(ctx, p.root, m)
 	if err != nil {
 		return nil, err
 	}
 	p.sessions[m] = s
 	return s, nil
+}
+
+// start starts a session in root whose refusals are all marked as such.
+func (p *player) start(ctx context.Context, root string, m Mode) (Session, error) {
+	s, err := p.Start(ctx, p.lab, root, m)
+	if err != nil || p.Refusal == "" {
+		return s, err
+	}
+	pattern, err := regexp.Compile(p.Refusal)
+	return &markedSession{s, pattern}, err
+}
+
+// markedSession is a session of a contestant that reports some refusals as plain text.
+type markedSession struct {
+	Session
+	refusal *regexp.Regexp
+}
+
+func (s *markedSession) Call(ctx context.Context, c Call) (Answer, error) {
+	a, err := s.Session.Call(ctx, c)
+	a.Refused = a.Refused || s.refusal.MatchString(a.Text)
+	return a, err
 }
 
 // drop ends a session that no longer answers.
@@ -118,7 +141,7 @@ func (p *player) operation(do Do, path, before, seen string) (Call, error) {
 	case do.Kind == Replace && p.Replace != nil:
 		return p.Replace(path, do.Old, do.New), nil
 	case do.Kind == Shell && p.Shell != nil:
-		return p.Shell("cd " + filepath.Dir(path) + "\n" + do.Command), nil
+		return p.Shell(do.Command, filepath.Dir(path)), nil
 	}
 	return Call{}, errNotOffered
 }
@@ -198,7 +221,7 @@ func (p *player) try(ctx context.Context, c *Case, mode Mode, r *Result) error {
 	}
 	r.Verdict, r.Why = c.judge(a, got)
 	if r.Verdict != Done {
-		r.Answer = short(a.Text)
+		r.Answer = short(strings.ReplaceAll(a.Text, p.root, "DIR"))
 	}
 	return nil
 }
