@@ -29,15 +29,6 @@ func row[M Message]() message {
 	}
 }
 
-// Types lists the types of all messages.
-func Types() []Type {
-	types := make([]Type, len(messages))
-	for i, row := range messages {
-		types[i] = row.name
-	}
-	return types
-}
-
 // TypeOf returns the type of m, which must not be nil.
 func TypeOf(m Message) Type { return m.messageType() }
 

@@ -24,6 +24,7 @@ type defined struct {
 	confirm  any
 	validate any
 	stream   any
+	harmless any
 	err      error // of the first invalid option
 }
 
@@ -65,6 +66,13 @@ func WithValidation[P any](validate func(p P) error) Option {
 // inferred from a nil function: name it, as in Define[params](name, description, kind, nil, WithStreaming(run)).
 func WithStreaming[P any](run func(ctx context.Context, p P, out Output) (Result, error)) Option {
 	return func(d *defined) { d.stream, d.spec.StreamsOutput = run, true }
+}
+
+// WithHarmless selects calls that change nothing, of a tool whose other calls do. For policy they have [KindRead] and no
+// effects, so that they need no approval and also run in plan mode. harmless must decide by the parameters alone. The
+// default is none.
+func WithHarmless[P any](harmless func(p P) bool) Option {
+	return func(d *defined) { d.harmless = harmless }
 }
 
 // WithOutputSchema declares that a result's JSON, which is [Result].Structured or JSON content, matches the schema that
@@ -115,7 +123,7 @@ func Define[P any](name, description string, kind Kind, run func(ctx context.Con
 			return f.validate(p)
 		},
 		Build: func(_ struct{}, p P, params json.RawMessage) (ToolInvocation, error) {
-			return &call[P]{functions: f, name: name, p: p, params: params}, nil
+			return invocationOf(&call[P]{functions: f, name: name, p: p, params: params}), nil
 		},
 	})
 	if err != nil {
@@ -133,6 +141,7 @@ type functions[P any] struct {
 	locate   func(P) []Location
 	confirm  func(context.Context, P) (*Confirmation, error)
 	validate func(P) error
+	harmless func(P) bool
 	run      func(context.Context, P, Output) (Result, error)
 }
 
@@ -143,6 +152,7 @@ func functionsOf[P any](d defined) (*functions[P], error) {
 		assign(&f.locate, d.locate, "WithLocations"),
 		assign(&f.confirm, d.confirm, "WithConfirmation"),
 		assign(&f.validate, d.validate, "WithValidation"),
+		assign(&f.harmless, d.harmless, "WithHarmless"),
 		assign(&f.run, d.stream, "WithStreaming"))
 	return f, err
 }
@@ -199,4 +209,20 @@ func (c *call[P]) Execute(ctx context.Context, out Output) (Result, error) {
 		return result.WithError(f), nil
 	}
 	return result, err
+}
+
+// harmlessCall is an invocation that [WithHarmless] has selected.
+type harmlessCall[P any] struct{ *call[P] }
+
+func invocationOf[P any](c *call[P]) ToolInvocation {
+	if c.harmless != nil && c.harmless(c.p) {
+		return harmlessCall[P]{c}
+	}
+	return c
+}
+
+// Narrow returns the spec for the decision about this call.
+func (harmlessCall[P]) Narrow(spec Spec) Spec {
+	spec.Kind, spec.Effects = KindRead, nil
+	return spec
 }

@@ -56,7 +56,7 @@ func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, o
 				return nil, refuseValue(tool, err)
 			}
 		}
-		return &call[json.RawMessage]{functions: f, name: tool, p: params, params: params}, nil
+		return invocationOf(&call[json.RawMessage]{functions: f, name: tool, p: params, params: params}), nil
 	}}
 	if err := factory.probe(); err != nil {
 		return nil, err
