@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/cli/a2a"
 	"github.com/fettle-dev/fettle/cli/acp"
 	"github.com/fettle-dev/fettle/cli/commands/calls"
 	"github.com/fettle-dev/fettle/cli/commands/custom"
@@ -133,7 +134,7 @@ With -p a model works on a prompt with these tools.`,
 	registerListings(root)
 	root.AddCommand(calls.CallCommand(p, &g), calls.ListCommand(p, &g), calls.DemoCommand(p, &g), versionCommand(p), completionCommand(p))
 	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g), settings.DoctorCommand(p, &g), settings.ModelsCommand(p, &g), setup.Command(p, &g))
-	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), sessions.RecoverCommand(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g), acp.Command(p, &g))
+	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), sessions.RecoverCommand(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g), acp.Command(p, &g), a2a.Command(p, &g))
 	extensions := extensions.Command(p, &g)
 	extensions.AddCommand(scaffold.ExtensionsCommand(p, &g))
 	root.AddCommand(extensions, scaffold.Command(p, &g))

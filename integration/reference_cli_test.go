@@ -171,7 +171,7 @@ func names(root *cobra.Command, words []string) error {
 			if !known(word[1:], true) {
 				return fmt.Errorf("unknown flag %s", word)
 			}
-		case regexp.MustCompile(`^[a-z-]+$`).MatchString(word):
+		case regexp.MustCompile(`^[a-z][a-z0-9-]*$`).MatchString(word):
 			i := slices.IndexFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word || sub.HasAlias(word) })
 			if i < 0 && c == root && !strings.HasPrefix(words[0], "-") {
 				return fmt.Errorf("unknown command %s", word)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/cli/internal/httpserve"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -27,17 +28,12 @@ import (
 
 // serveFlags are the flags of mcp serve.
 type serveFlags struct {
-	http        string // "": stdin and stdout
-	allowRemote bool
-	tokenEnv    string
-	tokenFile   string
-	hosts       []string
-	origins     []string
-	stateless   bool
-	idle        time.Duration
-	sessions    int
-	allTools    bool
-	outputs     bool
+	httpserve.Flags
+	stateless bool
+	idle      time.Duration
+	sessions  int
+	allTools  bool
+	outputs   bool
 }
 
 func mcpServeCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -62,7 +58,7 @@ the protocol.`,
 			if err := f.check(cmd.Flags().Changed); err != nil {
 				return err
 			}
-			tokens, err := f.tokens()
+			tokens, err := f.Tokens()
 			if err != nil {
 				return err
 			}
@@ -70,12 +66,7 @@ the protocol.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.http, "http", "", "serve over HTTP at `ADDR`, HOST:PORT of a loopback address; port 0 selects a free port")
-	flags.BoolVar(&f.allowRemote, "allow-remote", false, "allow an ADDR that other machines can reach; requires a token")
-	flags.StringVar(&f.tokenEnv, "token-env", "", "`VARIABLE` with the bearer token that clients must send")
-	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with bearer tokens, one per line")
-	flags.StringSliceVar(&f.hosts, "allow-host", nil, "accepted `hosts` of requests, in addition to loopback hosts and the host of ADDR")
-	flags.StringSliceVar(&f.origins, "allow-origin", nil, "accepted `origins` of web pages, such as https://example.org, in addition to loopback origins")
+	f.Register(flags, "serve over HTTP at `ADDR`, HOST:PORT of a loopback address; port 0 selects a free port")
 	flags.BoolVar(&f.stateless, "stateless", false, "keep no sessions: requests are independent, and only hashes prove prior reads")
 	flags.DurationVar(&f.idle, "session-idle", 30*time.Minute, "`duration` after which an idle session ends")
 	flags.IntVar(&f.sessions, "max-sessions", 1000, "maximum `number` of sessions, or of concurrent requests with --stateless")
@@ -95,7 +86,7 @@ func serveMCP(ctx context.Context, p *program.Program, g *program.Flags, f *serv
 	s := &mcpServing{Program: p, flags: f, hide: &redact.Masker{}}
 	s.server, s.alone = os.LookupEnv(mcp.StartedVariable)
 	s.hide.Add(tokens...)
-	s.options = program.SessionOptions{Flags: g, Watch: f.http == "" || f.stateless, Hide: s.hide, Adjust: s.adjust}
+	s.options = program.SessionOptions{Flags: g, Watch: f.Addr == "" || f.stateless, Hide: s.hide, Adjust: s.adjust}
 	err := p.WithSession(ctx, s.options, func(first program.Session) error {
 		s.first = first.Config()
 		p.ReportProblems(first)
@@ -107,14 +98,14 @@ func serveMCP(ctx context.Context, p *program.Program, g *program.Flags, f *serv
 			return nil
 		}
 		s.printIgnored(first)
-		if f.http == "" || f.stateless {
+		if f.Addr == "" || f.stateless {
 			within, stop := context.WithCancel(ctx)
 			s.shared = s.connect(within, first)
 			defer s.shared.wait()
 			defer stop()
 		}
 		srv := server.New(server.Options{Name: "fettle", Version: program.VersionOf().Version, Open: s.open, OutputSchemas: f.outputs, Logger: s.log.With("component", "MCP_SERVER")})
-		if f.http == "" {
+		if f.Addr == "" {
 			return errors.Join(srv.Stdio(ctx, p.In, p.Out), srv.Close())
 		}
 		return s.listen(ctx, srv, tokens)
@@ -148,8 +139,8 @@ type mcpServing struct {
 func (s *mcpServing) adjust(p *config.Parameters) {
 	s.log = p.Environment.Logger
 	p.Tools.Shell.Withheld = append(p.Tools.Shell.Withheld, mcp.StartedVariable)
-	if s.flags.tokenEnv != "" {
-		p.Tools.Shell.Withheld = append(p.Tools.Shell.Withheld, s.flags.tokenEnv)
+	if s.flags.TokenEnv != "" {
+		p.Tools.Shell.Withheld = append(p.Tools.Shell.Withheld, s.flags.TokenEnv)
 	}
 	dial := p.MCP.Dial
 	if dial == nil {
@@ -249,8 +240,8 @@ func (c *connecting) wait() {
 // derived from it for a single request, otherwise of a new Config.
 func (s *mcpServing) open(ctx context.Context, c server.Client) (*mcpservice.Service, error) {
 	o := config.MCPServiceOptions{AllTools: s.flags.allTools, Client: c.Name}
-	if s.flags.http == "" || c.Session == "" {
-		o.Stateless = s.flags.http != ""
+	if s.flags.Addr == "" || c.Session == "" {
+		o.Stateless = s.flags.Addr != ""
 		o.Owned, o.WatchFiles = !o.Stateless, !o.Stateless
 		svc, err := s.first.MCP().Serve(o)
 		if err != nil {

@@ -29,6 +29,17 @@ func newGuard(o HTTPOptions) *guard {
 	return g
 }
 
+// Guard returns a handler that passes the requests with an accepted token, host and origin to next,
+// for servers of other protocols.
+func (o HTTPOptions) Guard(next http.Handler) http.Handler {
+	g := newGuard(o)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := g.admit(w, r); ok {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
 // admit answers a request that must not be served and reports false. Otherwise it
 // returns the digest of the presented token, "" if no token is required.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (holder string, ok bool) {
