@@ -130,7 +130,7 @@ func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 	}
 	key := keyOf(path, rd.info)
 	for _, h := range held {
-		if keyOf(h.path.String(), h.reading.info) == key {
+		if h.has(key) {
 			e.meet(h.reading)
 			e.show(h.reading, h.version, c.seq+1)
 		}

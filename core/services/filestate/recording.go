@@ -41,6 +41,15 @@ type heldRead struct {
 	data    []byte // all bytes, for a [BaseStore]; nil: do not store them
 }
 
+// has reports whether the read is of the file with a key. It computes the path only of a file without an identity,
+// because one call may hold many reads.
+func (h *heldRead) has(key fileKey) bool {
+	if info := h.reading.info; info.Ino != 0 || info.Dev != 0 {
+		return keyOf("", info) == key
+	}
+	return key.path != "" && keyOf(h.path.String(), h.reading.info) == key
+}
+
 type recordingKey struct{ *Service }
 
 // Begin returns a context in which the files that s shows are held by the Recording until its
