@@ -139,6 +139,8 @@ func (s *Store) Key(ctx context.Context, provider string) (string, error) {
 	s.load()
 	e, ok := s.entries[provider]
 	switch {
+	case e.process:
+		return e.Key, nil
 	case s.err != nil:
 		return "", s.err
 	case !ok || !e.Keychain:
@@ -215,8 +217,9 @@ func (s *Store) set(provider string, e stored) {
 }
 
 // Put stores an entry with its key, "" for none, in place of an earlier one, whose key it
-// removes from the keychain if the new one is elsewhere. An error is of code
-// invalid_config or file_write_failure; the earlier entry then stays.
+// removes from the keychain if the new one is elsewhere. Calls of other processes wait for
+// each other. An error is of code invalid_config or file_write_failure; the earlier entry
+// and its key then stay. If the keychain does not accept that key again, the error says so.
 func (s *Store) Put(ctx context.Context, e Entry, key string) error {
 	if strings.ContainsAny(key, "\r\n\x00") {
 		return fault.New(fault.InvalidConfig, "credentials.put", "The key has more than one line.", "Give the key alone.")
@@ -224,6 +227,9 @@ func (s *Store) Put(ctx context.Context, e Entry, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.load()
+	if s.err != nil {
+		return s.err
+	}
 	next := stored{Variables: e.Variables}
 	switch {
 	case key == "":
@@ -232,17 +238,23 @@ func (s *Store) Put(ctx context.Context, e Entry, key string) error {
 	case s.keychain == nil:
 		return fault.New(fault.InvalidConfig, "credentials.put", "The keychain of the system is not available here.", "Store the key in a file.")
 	default:
-		if err := s.keychain.Set(ctx, e.Provider, key); err != nil {
-			return fault.Wrap(fault.FileWriteFailure, "credentials.put", "The keychain of the system did not store the key: "+plain(err)+".", "Unlock it, or store the key in a file.", err)
-		}
 		next.Keychain = true
 	}
-	before := s.entries[e.Provider]
-	if err := s.update(ctx, func(all map[string]stored) { all[e.Provider] = next }); err != nil {
-		if next.Keychain && !before.Keychain {
-			_ = s.keychain.Delete(ctx, e.Provider) // the entry that names it is missing
-		}
+	unlock, err := s.lock(ctx)
+	if err != nil {
 		return err
+	}
+	defer unlock()
+	restore := func(err error) error { return err }
+	if next.Keychain {
+		if restore, err = s.toKeychain(ctx, e.Provider, key); err != nil {
+			return err
+		}
+	}
+	var before stored
+	err = s.update(ctx, func(all map[string]stored) { before, all[e.Provider] = all[e.Provider], next })
+	if err != nil {
+		return restore(err)
 	}
 	if before.Keychain && !next.Keychain && s.keychain != nil {
 		_ = s.keychain.Delete(ctx, e.Provider) // it is not used any more
@@ -255,6 +267,39 @@ func (s *Store) Put(ctx context.Context, e Entry, key string) error {
 	return nil
 }
 
+// toKeychain stores a key in the keychain. It does so only if the earlier key can be
+// read. The returned function stores that key again after a later failure, whose error it
+// returns with its own. The caller holds the lock of the file.
+func (s *Store) toKeychain(ctx context.Context, provider, key string) (restore func(error) error, err error) {
+	const remedy = "Unlock it, or store the key in a file."
+	old, err := s.keychain.Get(ctx, provider)
+	if err != nil {
+		return nil, fault.Wrap(fault.FileWriteFailure, "credentials.put",
+			fmt.Sprintf("The keychain of the system did not return the earlier key of %s, so it is not replaced: %s.", provider, plain(err)), remedy, err)
+	}
+	if old != "" {
+		s.announce(old)
+	}
+	restore = func(failed error) error {
+		ctx := context.WithoutCancel(ctx) // the failure may be the end of ctx
+		var err error
+		if old == "" {
+			err = s.keychain.Delete(ctx, provider)
+		} else {
+			err = s.keychain.Set(ctx, provider, old)
+		}
+		if err == nil {
+			return failed
+		}
+		return fault.Wrap(fault.FileWriteFailure, "credentials.put", fmt.Sprintf("%s The keychain of the system did not restore the earlier key of %s: %s.",
+			fault.Line(failed), provider, plain(err)), "Store the key again with fettle setup.", failed)
+	}
+	if err := s.keychain.Set(ctx, provider, key); err != nil {
+		return nil, restore(fault.Wrap(fault.FileWriteFailure, "credentials.put", "The keychain of the system did not store the key: "+plain(err)+".", remedy, err))
+	}
+	return restore, nil
+}
+
 // Remove removes the entry and the key of a provider, and reports whether there was one.
 // If the keychain fails, the entry is removed all the same, and the error says that the key
 // stays in the keychain. Errors have code invalid_config or file_write_failure.
@@ -265,11 +310,20 @@ func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 	if s.err != nil {
 		return false, s.err
 	}
-	e, ok := s.entries[provider]
-	if !ok {
+	if _, ok := s.entries[provider]; !ok {
 		return false, nil
 	}
-	if err := s.update(ctx, func(all map[string]stored) { delete(all, provider) }); err != nil {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	var e stored // of the file, which another process may have changed
+	err = s.update(ctx, func(all map[string]stored) {
+		e = all[provider]
+		delete(all, provider)
+	})
+	if err != nil {
 		return false, err
 	}
 	delete(s.entries, provider)
@@ -277,7 +331,7 @@ func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 	if !e.Keychain {
 		return true, nil
 	}
-	message, err := "", error(nil)
+	message := ""
 	if s.keychain == nil {
 		message = "it is not available here"
 	} else if err = s.keychain.Delete(ctx, provider); err != nil {

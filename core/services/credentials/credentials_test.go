@@ -21,9 +21,9 @@ type keychain struct {
 	gets    int
 }
 
-func (k *keychain) Get(context.Context, string) (string, error) {
+func (k *keychain) Get(_ context.Context, account string) (string, error) {
 	k.gets++
-	return k.secrets["groq"], k.err
+	return k.secrets[account], k.err
 }
 
 func (k *keychain) Set(_ context.Context, account, secret string) error {
@@ -58,6 +58,7 @@ func TestKeychain(t *testing.T) {
 	require.NotContains(t, string(text), "the-key")
 
 	// Another process reads the key once, when it is needed.
+	k.gets = 0
 	s = credentials.Open(path, k)
 	list, err := s.List()
 	require.NoError(t, err)
@@ -96,7 +97,7 @@ func TestKeychainFails(t *testing.T) {
 	path, k := pathIn(t), newKeychain()
 	entry := credentials.Entry{Provider: "groq", Place: credentials.InKeychain}
 	require.NoError(t, credentials.Open(path, k).Put(t.Context(), entry, "the-key"))
-	k.err = errors.New("locked")
+	k.err, k.gets = errors.New("locked"), 0
 	s := credentials.Open(path, k)
 	for range 2 {
 		_, err := s.Key(t.Context(), "groq")
@@ -105,7 +106,7 @@ func TestKeychainFails(t *testing.T) {
 		require.Equal(t, err, s.Problem())
 	}
 	require.Equal(t, 1, k.gets)
-	require.Error(t, s.Put(t.Context(), entry, "another"))
+	require.ErrorContains(t, s.Put(t.Context(), entry, "another"), "did not return the earlier key of groq, so it is not replaced: locked.")
 	found, err := s.Remove(t.Context(), "groq")
 	require.True(t, found)
 	require.Contains(t, fault.Line(err), "still in the keychain")
@@ -145,6 +146,16 @@ func TestFile(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, credentials.InProcess, e.Place)
 	key, err := memory.Key(t.Context(), "groq")
+	require.NoError(t, err)
+	require.Equal(t, "g", key)
+
+	// The keys of the process do not depend on the file.
+	broken := pathIn(t)
+	require.NoError(t, os.MkdirAll(filepath.Dir(broken), 0o700))
+	require.NoError(t, os.WriteFile(broken, []byte("{"), 0o600))
+	memory = credentials.Open(broken, nil)
+	memory.Use("groq", "g", nil)
+	key, err = memory.Key(t.Context(), "groq")
 	require.NoError(t, err)
 	require.Equal(t, "g", key)
 

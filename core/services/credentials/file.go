@@ -93,15 +93,29 @@ func decode(text []byte) (map[string]stored, error) {
 	return d.Providers, nil
 }
 
-// update replaces the text of the file. The entries of other processes stay. The caller
-// holds s.mu.
-func (s *Store) update(ctx context.Context, change func(map[string]stored)) error {
+// lock locks the file and its keys in the keychain against other processes. It fails if
+// the file is unreadable. The caller holds s.mu.
+func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	if s.path == "" {
-		return fault.New(fault.FileWriteFailure, "credentials.write", "There is no home directory in which a key can be stored.", "Set HOME.")
+		return nil, fault.New(fault.FileWriteFailure, "credentials.write", "There is no home directory in which a key can be stored.", "Set HOME.")
 	}
-	if _, err := s.own(); err != nil {
-		return s.unreadable(err)
+	if unlock, err = lockedfile.LockOf(ctx, s.path); err != nil {
+		return nil, s.unwritable(err)
 	}
+	text, err := s.own()
+	if err == nil {
+		_, err = decode(text)
+	}
+	if err != nil {
+		unlock()
+		return nil, s.unreadable(err)
+	}
+	return unlock, nil
+}
+
+// update replaces the text of the file. The entries of other processes stay. The caller
+// holds the lock.
+func (s *Store) update(ctx context.Context, change func(map[string]stored)) error {
 	err := lockedfile.Update(ctx, s.path, maxBytes, func(text []byte) ([]byte, error) {
 		all, err := decode(text)
 		if err != nil {
@@ -121,6 +135,10 @@ func (s *Store) update(ctx context.Context, change func(map[string]stored)) erro
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
+	return s.unwritable(err)
+}
+
+func (s *Store) unwritable(err error) error {
 	return fault.Wrap(fault.FileWriteFailure, "credentials.write", fmt.Sprintf("The file of keys %s cannot be written: %s.", s.path, plain(err)),
 		"Make sure that you have write permission for its directory and that the disk has free space, or set the key in the environment.", err)
 }
