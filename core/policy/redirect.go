@@ -48,7 +48,7 @@ func (j *judge) write(i int) judged {
 			v.reason = confinedReason
 		}
 		return v
-	case known && j.call.private() && v.decisive().own != written && !slices.ContainsFunc(places, func(path string) bool { return !inTemporary(path) }) && j.protectedFile(places) == nil:
+	case known && j.call.private() && v.decisive().own != written && j.temporary(places) && j.protectedFile(places) == nil:
 		v.verdict, v.reason, v.remedy = Allow, "Confined commands have a /tmp of their own.", ""
 		v.asWrite = &Decision{Explanation: Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
 		return v

@@ -168,7 +168,7 @@ func (j *judge) ways() ways {
 		case j.parts[i].Kind == shell.Write:
 			places, _ := j.targets(&j.parts[i])
 			w.unconfined = w.unconfined || j.beyond(places)
-			w.reads = w.reads && len(places) > 0 && !slices.ContainsFunc(places, func(path string) bool { return !inTemporary(path) })
+			w.reads = w.reads && len(places) > 0 && j.temporary(places)
 		case v.rule.run() == RunUnconfined:
 			w.unconfined, w.reads = true, false
 			w.explicit = w.explicit && v.rule.Run == RunUnconfined
@@ -193,6 +193,14 @@ func (j *judge) beyond(paths []string) bool {
 // private to the session in a confined command.
 func inTemporary(path string) bool {
 	return (beneath("/tmp", path) || beneath("/var/tmp", path)) && filepath.Clean(path) == path
+}
+
+// temporary reports whether all absolute paths lie in the temporary directory of a confined
+// command. The workspace does not, even if it is below /tmp.
+func (j *judge) temporary(paths []string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		return !inTemporary(path) || j.within(path, false) || j.within(j.call.follow(path), true)
+	})
 }
 
 // mayFree reports whether owner, the rule that allows a command, also allows the files

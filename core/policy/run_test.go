@@ -198,3 +198,22 @@ func TestValidateRun(t *testing.T) {
 	session.Session = true
 	require.NoError(t, session.Validate())
 }
+
+// SB-04: a workspace below /tmp is not part of the private /tmp of a confined command, so
+// that writing there needs the same approval as in any other workspace.
+func TestWorkspaceInTemporaryDirectory(t *testing.T) {
+	for _, dir := range []string{"/home/u/project", "/tmp/project", "/var/tmp/a/b"} {
+		for line, want := range map[string]policy.Verdict{
+			"echo x > a": policy.AskUser, "echo x > " + dir + "/a": policy.AskUser, "echo x > ./sub/../a": policy.AskUser,
+			"echo x > /tmp/other": policy.Allow, "echo x > /tmp/other > a": policy.AskUser, "cat < a > a": policy.AskUser, "echo x >> /var/tmp/other": policy.Allow,
+		} {
+			c := in(t, policy.ModeDefault, line)
+			c.Dir, c.Roots = dir, []string{dir}
+			e := table(t)
+			e.Prepare(&c)
+			places{}.look(e, &c)
+			d := e.Decide(c)
+			require.Equal(t, want, d.Decision, "%s in %s: %s", line, dir, d.Reason)
+		}
+	}
+}
