@@ -126,3 +126,17 @@ func TestTrustActsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// UI-05: prices of a project count only once its directory is trusted.
+func TestPricesNeedTrust(t *testing.T) {
+	sessions(t, program.Flags{}, &conversation.Flags{},
+		func(ctx context.Context, c *chat, _ []interactive.Event) {
+			require.Empty(t, chatStats{c}.prices())
+			stop := answering(ctx, c, "yes")
+			submit(ctx, c, "/permissions trust")
+			stop()
+		},
+		func(_ context.Context, c *chat, _ []interactive.Event) {
+			require.Contains(t, chatStats{c}.prices(), "turns")
+		})
+}
