@@ -2,10 +2,13 @@ package display
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // Live shows the live output of calls to the user. Create one with [AttachLive].
@@ -127,10 +130,28 @@ func (l *Live) end(call bus.ToolCallState) {
 	}
 	if missed := l.subscription.Dropped(); missed > l.missed {
 		l.missed = missed
-		l.screen.Printf("[Some output was dropped because it came too fast.]\n")
+		l.repeatEnd(call)
 	}
 	if call.Status == bus.StatusCancelled && !call.StartTime.IsZero() {
 		l.screen.Printf("\n") // the terminal has echoed the keys that ended it
 	}
 	close(ended)
+}
+
+// maxRepeated is the maximum number of lines that repeatEnd shows.
+const maxRepeated = 10
+
+// repeatEnd reports that output was dropped, and shows the last lines of a command's
+// output, which matter most.
+func (l *Live) repeatEnd(call bus.ToolCallState) {
+	var d tools.Display
+	if json.Unmarshal(call.Display, &d) != nil || d.ANSI == nil || strings.TrimSpace(d.ANSI.ANSI) == "" {
+		l.screen.Printf("[Some output was dropped because it came too fast.]\n")
+		return
+	}
+	lines := strings.Split(strings.TrimRight(d.ANSI.ANSI, "\n"), "\n")
+	l.screen.Printf("[Some output was dropped because it came too fast. The last lines are:]\n")
+	f := ANSIFilter{Colour: l.filter.Colour}
+	text := f.Filter(strings.Join(lines[max(0, len(lines)-maxRepeated):], "\n"))
+	l.screen.Printf("%s", text+f.End())
 }

@@ -3,6 +3,7 @@ package calls
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // busSession is a session that runs calls on a bus.
@@ -91,8 +93,20 @@ func TestLiveOutputAndOthers(t *testing.T) {
 	require.Equal(t, "half\nRemembered: x\nwhole\ny\n", shown.String())
 }
 
-// A slow screen does not delay the call: missed output is reported.
+// A slow screen does not delay the call: missed output is reported, with the last lines of
+// a command, in which nothing reaches the terminal unescaped.
 func TestLiveOutputThatIsMissed(t *testing.T) {
+	const dropped = "line\n[Some output was dropped because it came too fast"
+	display, err := json.Marshal(tools.Display{ANSI: &tools.ANSIOutput{ANSI: "...\n" + strings.Repeat("more\n", 20) + "\x1b]0;x\athe very end\n"}})
+	require.NoError(t, err)
+	missed(t, nil, dropped+".]\n")
+	missed(t, json.RawMessage(`{"text":"x"}`), dropped+".]\n")
+	missed(t, display, dropped+". The last lines are:]\n"+strings.Repeat("more\n", 9)+"the very end\n")
+}
+
+// missed checks the end of what is shown of a call whose output came too fast.
+func missed(t *testing.T, shown json.RawMessage, want string) {
+	t.Helper()
 	release := make(chan struct{})
 	slow := &slowWriter{release: release}
 	b := bus.New(bus.Options{Queue: 4})
@@ -103,12 +117,12 @@ func TestLiveOutputThatIsMissed(t *testing.T) {
 			_ = b.Publish(bus.ToolOutput{CallID: r.CallID, Chunk: "line\n"})
 		}
 		close(release)
-		_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: r.CallID, Status: bus.StatusSuccess}}})
+		_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: r.CallID, Status: bus.StatusSuccess, Display: shown}}})
 		return scheduler.Response{}
 	}
 	watched{s, l}.Run(t.Context(), scheduler.Request{CallID: "1"})
 	require.Less(t, strings.Count(slow.String(), "line\n"), 100)
-	require.True(t, strings.HasSuffix(slow.String(), "line\n[Some output was dropped because it came too fast.]\n"), "%q", slow.String())
+	require.True(t, strings.HasSuffix(slow.String(), want), "%q", slow.String())
 	detach()
 	require.NoError(t, b.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +29,10 @@ func git(t *testing.T, dir string, args ...string) {
 func write(t *testing.T, file, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	syscall.ForkLock.RLock() // a child that another test starts meanwhile would hold the file open, so that it cannot run
+	err := os.WriteFile(file, []byte(text), 0o600)
+	syscall.ForkLock.RUnlock()
+	require.NoError(t, err)
 }
 
 // settled waits until existing files are older than a Watch created next.
