@@ -16,7 +16,7 @@ func TestLayout(t *testing.T) {
 		".ci/run", ".gitignore", "go.mod", "go.sum",
 		"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE",
 		"core/bus", "core/config", "core/fault", "core/policy", "core/scheduler", "core/services", "core/tools",
-		"cli/fettle/main.go", "integration",
+		"cli/fettle/main.go", "cli/hub/go.mod", "integration",
 		"docs/architecture.md", "docs/safety-model.md", "docs/adding-a-tool.md", "docs/dependencies.md", "docs/embedding.md", "docs/cli.md", "docs/policy.md",
 	} {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
