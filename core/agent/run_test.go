@@ -3,8 +3,6 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -90,86 +88,6 @@ func TestSendStreamAgain(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"user: a", "model: I look. 1!", "user: 1=", "model: Well."}, outline(c.History()))
-}
-
-// trace records steps in order.
-type trace struct{ steps []string }
-
-func (tr *trace) add(step string) { tr.steps = append(tr.steps, step) }
-
-func (tr *trace) Prompt(ctx context.Context, p agent.PromptInfo) (context.Context, func(agent.PromptEnd)) {
-	tr.add("prompt begins")
-	return ctx, func(e agent.PromptEnd) {
-		tr.add(fmt.Sprintf("prompt ends: %d turns, %d calls, %q, %v", e.Turns, e.Calls, e.Text, e.Err))
-	}
-}
-
-func (tr *trace) Request(ctx context.Context, r agent.RequestInfo) (context.Context, func(agent.RequestEnd)) {
-	tr.add(fmt.Sprintf("request, attempt %d, of %d turns", r.Attempt, len(r.Request.Contents)))
-	return ctx, func(e agent.RequestEnd) { tr.add("answer " + e.Response.Content.Text()) }
-}
-
-func (tr *trace) Compaction(ctx context.Context, forced bool) (context.Context, func(agent.Compaction, error)) {
-	tr.add(fmt.Sprint("compaction, forced ", forced))
-	return ctx, func(c agent.Compaction, err error) { tr.add(fmt.Sprint("compaction ends ", c.Status, err)) }
-}
-
-// AR-31: the order of one prompt.
-func TestOrder(t *testing.T) {
-	tr := &trace{}
-	g := inOrder(asks(call("1", "look", "")))
-	c := newClient(t, g, func(o *agent.Options) {
-		o.Observer = tr
-		o.System = func(context.Context) (string, error) { tr.add("system"); return "", nil }
-		o.Reminders = func(context.Context) ([]model.Part, error) { tr.add("reminders"); return nil, nil }
-		o.Tools = func() []model.Tool { tr.add("tools"); return nil }
-		o.Scheduler = &runner{run: func(context.Context, scheduler.Request) tools.Result { tr.add("call"); return tools.Result{} }}
-		o.Steps = agent.Steps{
-			BeforePrompt: []agent.BeforePrompt{func(context.Context, []model.Part) (agent.PromptAdvice, error) {
-				tr.add("before prompt")
-				return agent.PromptAdvice{Context: []model.Part{text("(context)")}}, nil
-			}},
-			BeforeRequest: []agent.BeforeRequest{func(context.Context, *model.Request) (agent.RequestAdvice, error) {
-				tr.add("before request")
-				return agent.RequestAdvice{}, nil
-			}},
-			AfterPrompt: []agent.AfterPrompt{func(_ context.Context, _ []model.Part, answer string, _ bool) (agent.PromptAdvice, error) {
-				tr.add("after prompt: " + strings.ReplaceAll(answer, "\n", " / "))
-				return agent.PromptAdvice{}, nil
-			}},
-		}
-	})
-	for e := range c.Run(t.Context(), text("Do it.")) {
-		tr.add("event " + string(e.Type))
-	}
-	require.Equal(t, []string{
-		"prompt begins", "before prompt",
-		"reminders", "system", "tools", "event model_info", "before request", "request, attempt 1, of 1 turns",
-		"event text", "answer I look.", "event tool_call", "event finished",
-		"call", "reminders", "event tool_call_response",
-		"system", "tools", "before request", "request, attempt 1, of 3 turns", "event text", "answer Done.", "event finished",
-		"after prompt: I look. / Done.", `prompt ends: 2 turns, 1 calls, "Done.", <nil>`, "event done",
-	}, tr.steps)
-	require.Equal(t, "user: Do it. (context)", outline(c.History())[0])
-}
-
-// FT-15: a new instruction is in the system prompt of the next and of later requests, and not in
-// the history.
-func TestSystemChanges(t *testing.T) {
-	system := "Base."
-	g := inOrder(asks(call("1", "look", "")), asks(call("2", "look", "")))
-	c := newClient(t, g, func(o *agent.Options) {
-		o.System = func(context.Context) (string, error) { return system, nil }
-		o.Scheduler = &runner{run: func(context.Context, scheduler.Request) tools.Result {
-			system = "Base. Rules of dir/."
-			return tools.Result{}
-		}}
-	})
-	run(t.Context(), c, "Do it.")
-	require.Equal(t, "Base.", g.requests[0].System)
-	require.Equal(t, "Base. Rules of dir/.", g.requests[1].System)
-	require.Equal(t, "Base. Rules of dir/.", g.requests[2].System)
-	require.NotContains(t, fmt.Sprint(outline(c.History())), "Rules")
 }
 
 // FT-15, the option: a new instruction is sent once, in the user turn of the next request, and the
@@ -378,76 +296,6 @@ func TestForeignTurn(t *testing.T) {
 	run(t.Context(), c, "c")
 	require.Equal(t, []string{"user: a b c"}, outline(g.requests[0].Contents))
 	require.Len(t, c.History(), 4)
-}
-
-func TestRecorder(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	rec := &record{}
-	answer := asks(call("1", "look", ""))
-	answer.chunks[0].Usage = &model.Usage{Input: 7, Output: 3}
-	answer.chunks[0].Model = "fake-1-today"
-	c := newClient(t, inOrder(answer), func(o *agent.Options) {
-		o.Recorder, o.Now = rec, func() time.Time { return now }
-	})
-	run(t.Context(), c, "Do it.")
-	require.Len(t, rec.entries, 4)
-	require.Equal(t, []string{"", "fake-1-today", "", "fake:one"}, []string{rec.entries[0].Model, rec.entries[1].Model, rec.entries[2].Model, rec.entries[3].Model})
-	require.Equal(t, model.Usage{Input: 7, Output: 3}, rec.entries[1].Usage)
-	require.Equal(t, "look", rec.entries[2].Responses[0].Tool)
-	require.Equal(t, now, rec.entries[0].Time)
-	require.Equal(t, model.Usage{Input: 7, Output: 3, Total: 10}, c.Usage())
-	require.NoError(t, c.SetHistory(t.Context(), []model.Content{user(text("a")), answerOf("1")}))
-	require.Equal(t, "replace", rec.ops[len(rec.ops)-1])
-	require.Equal(t, []string{"user: a", "model: 1!", "user: 1="}, outline(rec.history))
-	before := len(rec.ops)
-	require.NoError(t, c.ResetChat(t.Context()))
-	require.Len(t, rec.ops, before, "a session that ends here can be resumed")
-	run(t.Context(), c, "b")
-	require.Equal(t, []string{"user: b", "model: Done."}, outline(rec.history))
-}
-
-func answerOf(id string) model.Content { return answer(callPart(id)) }
-
-// A repaired history is recorded again; the recorder already has a valid one.
-func TestResume(t *testing.T) {
-	for name, tt := range map[string]struct {
-		history []model.Content
-		want    []string
-	}{
-		"whole":  {[]model.Content{user(text("a")), answer(text("b"))}, []string{"append", "append"}},
-		"broken": {[]model.Content{user(text("a")), answerOf("1")}, []string{"replace", "append", "append", "append"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rec := &record{history: tt.history}
-			c := newClient(t, inOrder(), func(o *agent.Options) { o.History, o.Recorder = tt.history, rec })
-			checkClient(t, c)
-			run(t.Context(), c, "c")
-			require.Equal(t, tt.want, rec.ops)
-			require.Equal(t, c.History(), rec.history)
-		})
-	}
-}
-
-// The first error of the recorder is reported, and the recorder is not called again.
-func TestRecorderFails(t *testing.T) {
-	rec := &failingRecorder{}
-	c := newClient(t, inOrder(), func(o *agent.Options) { o.Recorder = rec })
-	events := append(run(t.Context(), c, "a"), run(t.Context(), c, "b")...)
-	warnings := slices.DeleteFunc(events, func(e agent.Event) bool { return e.Type != agent.EventWarning })
-	require.Len(t, warnings, 1)
-	require.Contains(t, warnings[0].Text, "disk on fire")
-	require.Equal(t, 1, rec.calls)
-	require.Len(t, c.History(), 4)
-}
-
-type failingRecorder struct {
-	badRecorder
-	calls int
-}
-
-func (r *failingRecorder) Append(context.Context, agent.Entry) error {
-	r.calls++
-	return errors.New("disk on fire")
 }
 
 func TestNew(t *testing.T) {
