@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -69,7 +70,7 @@ func (f *fakeSession) Run(ctx context.Context, r scheduler.Request) scheduler.Re
 // byName ends a call as the name of its tool says: ok, error, denied or cancelled.
 func byName(_ context.Context, r scheduler.Request) scheduler.Response {
 	resp := scheduler.Response{CallID: r.CallID, Tool: r.Tool, Params: r.Args,
-		Decision: policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow, Reason: "test"}}}
+		Decision: policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow, Reason: "test"}}}
 	switch r.Tool {
 	case "ok":
 		resp.Status = scheduler.StatusSuccess
@@ -298,11 +299,11 @@ func (f *fakeSession) Explain(_ context.Context, r scheduler.Request, _ schedule
 	if r.Tool == "error" {
 		return policy.Decision{}, fault.New(fault.InvalidToolParams, "test", "No.", "")
 	}
-	return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "test", Parts: []policy.Part{}}}, nil
+	return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Reason: "test", Parts: []confirmation.Part{}}}, nil
 }
 
 func (f *fakeSession) Decide(policy.Call) policy.Decision {
-	return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "test"}}
+	return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Reason: "test"}}
 }
 
 func (f *fakeSession) PolicyRules() []policy.Rule { return nil }

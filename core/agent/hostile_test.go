@@ -16,6 +16,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -68,9 +69,9 @@ type allowed struct{}
 
 func (allowed) Decide(c policy.Call) policy.Decision {
 	if strings.Contains(string(c.Params), "ask") {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "The text is marked."}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Reason: "The text is marked."}}
 	}
-	return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+	return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 }
 func (allowed) Paths(policy.Call) []string { return nil }
 func (allowed) Prepare(*policy.Call)       {}

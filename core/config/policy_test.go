@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -113,12 +114,12 @@ func TestPlacesOfTools(t *testing.T) {
 		excluded := map[string]config.Place{"write_file": {Source: "b.json", Line: 4}, "write_todos": {Source: "c.json", Line: 5, Rule: "useWriteTodos"}}
 		p.SetPlaces(allowed, excluded)
 	})
-	for tool, want := range map[string]policy.Explanation{
+	for tool, want := range map[string]confirmation.Explanation{
 		"safe_patch": {Rule: "safe_patch", Source: "--allowed-tools"}, "glob": {Rule: "excluded: glob", Source: "--exclude-tools"},
 		"write_file": {Rule: "excluded: write_file", Source: "b.json", Line: 4}, "write_todos": {Rule: "useWriteTodos", Source: "c.json", Line: 5},
 	} {
 		d := explained(t, s.Config, tool, `{}`)
-		require.Equal(t, want, policy.Explanation{Rule: d.Rule, Source: d.Source, Line: d.Line}, tool)
+		require.Equal(t, want, confirmation.Explanation{Rule: d.Rule, Source: d.Source, Line: d.Line}, tool)
 	}
 	d := explained(t, s.Config, "run_shell_command", command("ls"))
 	require.Equal(t, "a.json", d.Source)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -35,7 +36,7 @@ func TestAttacksAsk(t *testing.T) {
 				e.Prepare(&c)
 				places{}.look(e, &c)
 				d := e.Decide(c)
-				if d.Decision != policy.Allow || d.Run == policy.RunConfined {
+				if d.Decision != policy.Allow || d.Run == confirmation.RunConfined {
 					continue
 				}
 				t.Errorf("%s %q: %q runs %q: %s: %s", mode, confinable, line, d.Run, d.Rule, d.Reason)

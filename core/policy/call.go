@@ -16,6 +16,7 @@ type Call struct {
 	Effects    []string        // its possible effects, for example "network"
 	Mutates    bool            // it changes something, whatever its kind
 	Params     json.RawMessage // the arguments as they will be executed
+	Varies     []string        // arguments that may differ in the calls that a lasting approval covers; ignored for tools of MCP servers
 
 	Server      string         // the tool's MCP server; "" for none, or if unknown
 	ServerTool  string         // the tool's own name at that server

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // trial is a decision in progress.
@@ -78,7 +80,7 @@ func (t *trial) complete(d Decision, found *candidates) Decision {
 		d.Reason += " No approver is available."
 	}
 	if d.Parts == nil {
-		d.Parts = []Part{}
+		d.Parts = []confirmation.Part{}
 	}
 	d.Unnamed = found.unnamed
 	return d
@@ -118,11 +120,11 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 	switch {
 	case d.Decision == Allow: // a rule for plan mode
 	case !t.plansFile():
-		d = Decision{Explanation: Explanation{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: BuiltIn, Previews: true,
+		d = Decision{Explanation: confirmation.Explanation{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: BuiltIn, Previews: true,
 			Reason: "In plan mode a change is previewed and not made.",
 			Remedy: "It can be made in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}}
 	case out.decisive().own != written:
-		d = Decision{Explanation: Explanation{Decision: Allow, Rule: "plans directory", Tier: TierDefault.String(), Source: BuiltIn,
+		d = Decision{Explanation: confirmation.Explanation{Decision: Allow, Rule: "plans directory", Tier: TierDefault.String(), Source: BuiltIn,
 			Reason: "Plan mode may write the Markdown files of the plans directory."}}
 	}
 	return d, out

@@ -2,26 +2,14 @@ package policy
 
 import "github.com/fettle-dev/fettle/core/confirmation"
 
-// The types of a [Decision], which are those of questions on the bus.
-type (
-	Verdict     = confirmation.Verdict     // the policy's verdict about a call
-	Explanation = confirmation.Explanation // a verdict with its reason and origin
-	Part        = confirmation.Part        // the decision on one part of a command line
-	Run         = confirmation.Run         // how a command runs in a session that can confine single commands
-)
+// Verdict is the policy's verdict about a call.
+type Verdict = confirmation.Verdict
 
 // The verdicts.
 const (
 	Allow   = confirmation.Allow   // run without approval
 	Deny    = confirmation.Deny    // do not run
 	AskUser = confirmation.AskUser // run if an approver approves
-)
-
-// The ways to run. The zero value leaves it to the session.
-const (
-	RunConfined   = confirmation.RunConfined   // may write in the workspace and its temporary directory
-	RunRead       = confirmation.RunRead       // may write in its temporary directory only
-	RunUnconfined = confirmation.RunUnconfined // without confinement
 )
 
 // BuiltIn is the source of the generated rules of the default tier, in a
@@ -51,7 +39,7 @@ func Stricter(a, b Verdict) Verdict {
 // Decision is the policy's decision about a call: a verdict with its explanation,
 // whose Reason is never empty, and data for the scheduler.
 type Decision struct {
-	Explanation
+	confirmation.Explanation
 
 	// Checkers must run before the call, in this order; the scheduler runs them
 	// on the call, or on [Checker].About, and they can only tighten.

@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // explain converts an outcome into a decision.
@@ -57,7 +59,7 @@ func kindName(c *Call) string {
 
 // decided sets the origin of a verdict.
 func decided(r *rule, v Verdict) Decision {
-	d := Decision{Explanation: Explanation{Decision: v, Rule: r.title, Tier: r.tierName(), Source: r.Source, Line: r.Line}}
+	d := Decision{Explanation: confirmation.Explanation{Decision: v, Rule: r.title, Tier: r.tierName(), Source: r.Source, Line: r.Line}}
 	if v == Deny {
 		d.Message = r.DenyMessage
 	}
@@ -134,7 +136,7 @@ func effectOn(r *rule, what string) string {
 		what += either(*r.Confined, " if confined", " if not confined")
 	}
 	if r.Run != "" {
-		what += either(r.Run == RunConfined, " in the sandbox", " outside the sandbox")
+		what += either(r.Run == confirmation.RunConfined, " in the sandbox", " outside the sandbox")
 	}
 	return "The rule " + r.id + " " + verbs[r.Decision] + " " + what + "."
 }

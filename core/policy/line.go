@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -118,7 +119,7 @@ func (t *trial) judge(index *shellIndex) *judge {
 // allowed, the first one by a written rule.
 func (j *judge) decision() Decision {
 	first := 0
-	parts := make([]Part, len(j.parts))
+	parts := make([]confirmation.Part, len(j.parts))
 	explicit := false // a written rule matches a part
 	for i := range j.judged {
 		v := j.explained(i)
@@ -129,7 +130,7 @@ func (j *judge) decision() Decision {
 		}
 		explicit = explicit || own
 		d := v.decided()
-		parts[i] = Part{Text: j.parts[i].Text, Decision: v.verdict, Rule: d.Rule, Tier: d.Tier,
+		parts[i] = confirmation.Part{Text: j.parts[i].Text, Decision: v.verdict, Rule: d.Rule, Tier: d.Tier,
 			Source: d.Source, Line: d.Line, Reason: v.reason}
 	}
 	v := &j.judged[first]
@@ -144,7 +145,7 @@ func (j *judge) decision() Decision {
 		d.Reason = fmt.Sprintf("Of its %d parts, %s: %s", len(parts), abridged(j.parts[first].Text), v.reason)
 	}
 	if j.call.Mode == ModePlan && d.Decision != Deny && (d.Decision == AskUser || !explicit) {
-		d = Decision{Explanation: Explanation{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: BuiltIn, Previews: true,
+		d = Decision{Explanation: confirmation.Explanation{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: BuiltIn, Previews: true,
 			Reason: "In plan mode a command is previewed and not run.",
 			Remedy: "It can be run in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
@@ -28,7 +29,8 @@ const (
 // session that confines single commands they have [Rule].Run unconfined. A command
 // line is remembered by its commands that are not allowed yet and by the files
 // that it writes, a file tool by its path, web_fetch by the host of its url, an
-// MCP tool by its name or server, other tools by their arguments, or with
+// MCP tool by its name or server, other tools by their arguments except for
+// [Call].Varies, or with
 // [ScopeTool] by their name. Each rule covers one of these, so that its
 // [Rule.Words] are one readable item; an approval that requires more or longer
 // rules than a question can show is not remembered. Tools whose calls always
@@ -42,7 +44,7 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode),
 		Subagent: c.Subagent, Confined: onlyConfined(c), Source: "approval"}
 	if c.Confinable != "" && isShell(&c) {
-		template.Run = RunUnconfined
+		template.Run = confirmation.RunUnconfined
 	}
 	switch s {
 	case ScopeSaved:
@@ -210,7 +212,9 @@ func (a *arguments) pattern() (string, error) {
 		return sameHost(values)
 	}
 	if tool.about == "" {
-		return exactArgs(values, tool.added), nil
+		values = maps.Clone(values)
+		maps.DeleteFunc(values, func(key string, _ any) bool { return slices.Contains(a.call.Varies, key) })
+		return exactArgs(values, slices.Concat(tool.added, a.call.Varies)), nil
 	}
 	value, ok := values[tool.about]
 	if !ok {

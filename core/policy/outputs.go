@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -249,7 +250,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 			return
 		}
 		v.verdict, v.reason, v.remedy = AskUser, reason, "A rule whose prefix names that path, or one that lets write_file change it, would allow it"+j.orYolo()
-		v.asWrite = &Decision{Explanation: Explanation{Rule: "protected paths", Tier: TierDefault.String(), Source: BuiltIn}}
+		v.asWrite = &Decision{Explanation: confirmation.Explanation{Rule: "protected paths", Tier: TierDefault.String(), Source: BuiltIn}}
 	}
 	lost, covers := "", v.covers
 	for _, o := range outputs {

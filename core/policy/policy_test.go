@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -106,15 +107,15 @@ func TestAllowedByName(t *testing.T) {
 }
 
 func TestDecisionJSON(t *testing.T) {
-	full := policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "r", Tier: "user", Source: "p.toml", Line: 3, Reason: "why",
-		Parts: []policy.Part{{Text: "ls", Decision: policy.Allow}}}}
+	full := policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Rule: "r", Tier: "user", Source: "p.toml", Line: 3, Reason: "why",
+		Parts: []confirmation.Part{{Text: "ls", Decision: policy.Allow}}}}
 	text, err := json.Marshal(full)
 	require.NoError(t, err)
 	require.Equal(t, `{"decision":"deny","rule":"r","tier":"user","source":"p.toml","line":3,"reason":"why","parts":[{"text":"ls","decision":"allow"}]}`, string(text))
 	var back policy.Decision
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, full, back)
-	text, err = json.Marshal(policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser}})
+	text, err = json.Marshal(policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser}})
 	require.NoError(t, err)
 	require.Equal(t, `{"decision":"ask_user","rule":"","tier":"","source":"","line":0,"reason":"","parts":null}`, string(text))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -59,7 +60,7 @@ func TestReadOnlyLines(t *testing.T) {
 			d := judgeFree(t, e, confinable, line, nil)
 			if d.Decision == policy.Allow {
 				if confinable != "" {
-					require.Contains(t, []policy.Run{policy.RunRead, policy.RunUnconfined}, d.Run, line)
+					require.Contains(t, []confirmation.Run{confirmation.RunRead, confirmation.RunUnconfined}, d.Run, line)
 				}
 				continue
 			}
@@ -162,7 +163,7 @@ func TestReadOnlyRules(t *testing.T) {
 func TestReadOnlyModes(t *testing.T) {
 	e := table(t)
 	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeAuto, policy.ModeYolo, policy.ModePlan} {
-		for line, want := range map[string]policy.Run{"rg x": policy.RunRead, "git log | head": policy.RunRead, "for f in *; do wc -l $f; done": policy.RunRead} {
+		for line, want := range map[string]confirmation.Run{"rg x": confirmation.RunRead, "git log | head": confirmation.RunRead, "for f in *; do wc -l $f; done": confirmation.RunRead} {
 			c := command(t, line, mode)
 			c.Confinable, c.Sealed = policy.Namespaces, true
 			places(nil).look(e, &c)
@@ -191,13 +192,13 @@ func TestReadOnlyModes(t *testing.T) {
 	places(nil).look(e, &c)
 	d := e.Decide(c)
 	require.Equal(t, policy.Allow, d.Decision, d.Reason)
-	require.NotEqual(t, policy.RunRead, d.Run, "it writes a file")
+	require.NotEqual(t, confirmation.RunRead, d.Run, "it writes a file")
 }
 
 // PB-01: beside a command that runs unconfined, only literal ones are free.
 func TestReadOnlyBesides(t *testing.T) {
 	e := table(t, shellRule(policy.Allow, 1, "make"))
-	for line, want := range map[string]policy.Run{"make && ls": policy.RunUnconfined, "make && ls *": policy.RunConfined, "make && rg x": policy.RunConfined} {
+	for line, want := range map[string]confirmation.Run{"make && ls": confirmation.RunUnconfined, "make && ls *": confirmation.RunConfined, "make && rg x": confirmation.RunConfined} {
 		d := judgeFree(t, e, policy.Namespaces, line, nil)
 		require.Equal(t, policy.Allow, d.Decision, d.Reason)
 		require.Equal(t, want, d.Run, line)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -50,7 +51,7 @@ func (j *judge) write(i int) judged {
 		return v
 	case known && j.call.private() && v.decisive().own != written && j.temporary(places) && j.protectedFile(places) == nil:
 		v.verdict, v.reason, v.remedy = Allow, "Confined commands have a /tmp of their own.", ""
-		v.asWrite = &Decision{Explanation: Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
+		v.asWrite = &Decision{Explanation: confirmation.Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
 		return v
 	case inside:
 		if row := j.protectedFile(places); row != nil && v.verdict == AskUser && v.decisive().own != written {
@@ -63,7 +64,7 @@ func (j *judge) write(i int) judged {
 			v.reason = "The file that it writes is unknown."
 		}
 		v.remedy = "Write into the workspace directories" + j.orYolo()
-		v.asWrite = &Decision{Explanation: Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
+		v.asWrite = &Decision{Explanation: confirmation.Explanation{Rule: "redirections", Tier: TierDefault.String(), Source: BuiltIn}}
 	}
 	v.verdict = AskUser
 	return v

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -172,7 +173,7 @@ func (j *judge) guardRepository(i int, v *judged) {
 	v.verdict = AskUser
 	v.reason = why + " Git runs the programs that a repository's configuration and hooks name. No rule about a command covers them."
 	v.remedy = "Check its configuration and hooks. Trust that lists the key of the configuration, for a change a later session, or a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
-	v.asWrite = &Decision{Explanation: Explanation{Rule: "repositories", Tier: TierDefault.String(), Source: BuiltIn}}
+	v.asWrite = &Decision{Explanation: confirmation.Explanation{Rule: "repositories", Tier: TierDefault.String(), Source: BuiltIn}}
 }
 
 // namesDir reports whether a rule that allows a part names the directory in which

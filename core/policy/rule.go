@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"slices"
+
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // Tier is the layer of a rule. A higher one takes precedence.
@@ -76,10 +78,10 @@ type Rule struct {
 	Interactive  *bool          `json:"interactive,omitempty"`     // only with an approver, or only without one
 
 	// Run states how an allowed command runs if the session can confine single
-	// commands: [RunConfined] or [RunUnconfined]. "": confined if the rule comes
+	// commands: [confirmation.RunConfined] or [confirmation.RunUnconfined]. "": confined if the rule comes
 	// from a project or an extension, or requires Confined; otherwise unconfined.
 	// Where nothing confines commands, a rule with RunConfined covers none.
-	Run Run `json:"run,omitempty"`
+	Run confirmation.Run `json:"run,omitempty"`
 
 	AllowRedirection bool   `json:"allowRedirection,omitempty"` // a rule that allows a command also allows its redirections into the workspace
 	DenyMessage      string `json:"denyMessage,omitempty"`      // sent to the model with a denial
@@ -157,8 +159,12 @@ var conditions = []condition{
 	{
 		given: func(r *Rule) bool { return r.Run != "" },
 		holds: func(*rule, *Call) bool { return true }, // see [rule.runsAs]
-		short: func(r *Rule) string { return either(r.Run == RunConfined, " in the sandbox", " outside the sandbox") },
-		words: func(r *Rule) string { return either(r.Run == RunConfined, ", in the sandbox", ", outside the sandbox") },
+		short: func(r *Rule) string {
+			return either(r.Run == confirmation.RunConfined, " in the sandbox", " outside the sandbox")
+		},
+		words: func(r *Rule) string {
+			return either(r.Run == confirmation.RunConfined, ", in the sandbox", ", outside the sandbox")
+		},
 	},
 	{
 		given: func(r *Rule) bool { return r.Interactive != nil },

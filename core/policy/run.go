@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -46,20 +47,20 @@ func (r Rule) ofProject() bool {
 
 // run returns how a command that the rule allows must run; "" if it may run either
 // way.
-func (r *rule) run() Run {
+func (r *rule) run() confirmation.Run {
 	switch {
 	case r.Run != "":
 		return r.Run
 	case r.Confined != nil && *r.Confined, r.own == ownYolo, r.own == ownConfined:
-		return RunConfined
+		return confirmation.RunConfined
 	case r.own == ownReadOnly:
-		return RunRead
+		return confirmation.RunRead
 	case r.own != written:
 		return ""
 	case r.ofProject():
-		return RunConfined
+		return confirmation.RunConfined
 	}
-	return RunUnconfined
+	return confirmation.RunUnconfined
 }
 
 // runsAs reports whether an allowing rule permits the command to run as assumed.
@@ -70,9 +71,9 @@ func (r *rule) runsAs(c *Call) bool {
 	case !isShell(c):
 		return true
 	case c.placed == atOutside:
-		return r.run() != RunConfined
+		return r.run() != confirmation.RunConfined
 	case c.placed == asGiven && c.Confined == "":
-		return r.Run != RunConfined
+		return r.Run != confirmation.RunConfined
 	}
 	return true
 }
@@ -89,7 +90,7 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 	decide := func() Decision {
 		d := j.decide(found)
 		if d.Decision != Deny && !d.Previews {
-			d.Run = RunUnconfined
+			d.Run = confirmation.RunUnconfined
 		}
 		return d
 	}
@@ -109,9 +110,9 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 	confined := inside.judge(found.shell)
 	in := confined.decide(found)
 	if in.Decision == Allow {
-		in.Confined, in.Run = c.Confinable, RunConfined
+		in.Confined, in.Run = c.Confinable, confirmation.RunConfined
 		if confined.ways().reads {
-			in.Run = RunRead
+			in.Run = confirmation.RunRead
 		}
 		return in
 	}
@@ -169,12 +170,12 @@ func (j *judge) ways() ways {
 			places, _ := j.targets(&j.parts[i])
 			w.unconfined = w.unconfined || j.beyond(places)
 			w.reads = w.reads && len(places) > 0 && j.temporary(places)
-		case v.rule.run() == RunUnconfined:
+		case v.rule.run() == confirmation.RunUnconfined:
 			w.unconfined, w.reads = true, false
-			w.explicit = w.explicit && v.rule.Run == RunUnconfined
-		case v.rule.run() == RunConfined:
+			w.explicit = w.explicit && v.rule.Run == confirmation.RunUnconfined
+		case v.rule.run() == confirmation.RunConfined:
 			w.explicit, w.reads = false, false
-		case v.rule.run() == RunRead:
+		case v.rule.run() == confirmation.RunRead:
 			w.explicit = false
 		}
 	}
@@ -221,7 +222,7 @@ func (j *judge) guardConfined(i int, v *judged) {
 	ask := func(row *ProtectedPath) {
 		v.verdict, v.reason = AskUser, laterReason(abridged(p.Text)+" writes", row)
 		v.remedy = "A rule of the user's that allows it would let it run unconfined."
-		v.asWrite = &Decision{Explanation: Explanation{Rule: "protected paths", Tier: TierDefault.String(), Source: BuiltIn}}
+		v.asWrite = &Decision{Explanation: confirmation.Explanation{Rule: "protected paths", Tier: TierDefault.String(), Source: BuiltIn}}
 	}
 	for _, o := range j.outputs(i) {
 		for _, named := range o.named {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -18,7 +19,7 @@ func in(t testing.TB, mode policy.ApprovalMode, line string) policy.Call {
 }
 
 // placed returns a rule that allows commands to run confined or unconfined.
-func placed(tier policy.Tier, run policy.Run, prefixes ...string) policy.Rule {
+func placed(tier policy.Tier, run confirmation.Run, prefixes ...string) policy.Rule {
 	r := shellRule(policy.Allow, 100, prefixes...)
 	r.Tier, r.Run = tier, run
 	return r
@@ -31,40 +32,40 @@ func TestAuto(t *testing.T) {
 		line  string
 		rules []policy.Rule
 		want  policy.Verdict
-		run   policy.Run
+		run   confirmation.Run
 	}{
-		"a build":                     {"go build ./... && ./run.sh", nil, policy.Allow, policy.RunConfined},
-		"unknown commands":            {`$x; bash -c "$y"`, nil, policy.Allow, policy.RunConfined},
-		"no commands":                 {"cd src; FOO=1", nil, policy.Allow, policy.RunRead},
-		"a file of the workspace":     {"make > log", nil, policy.Allow, policy.RunConfined},
-		"an unknown file":             {`make > "$x"`, nil, policy.Allow, policy.RunConfined},
-		"a temporary file":            {"make 2> /tmp/log", nil, policy.Allow, policy.RunConfined},
-		"a file elsewhere":            {"make > /etc/x", nil, policy.AskUser, policy.RunUnconfined},
-		"a protected file":            {"make > .git/hooks/pre-commit", nil, policy.AskUser, policy.RunUnconfined},
-		"its name":                    {"tee .env", nil, policy.AskUser, policy.RunUnconfined},
-		"a commit":                    {"git -C lib commit -m x", nil, policy.AskUser, policy.RunUnconfined},
-		"a list of stashes":           {"git stash list; git stash show", nil, policy.Allow, policy.RunConfined},
-		"a stash":                     {"git stash", nil, policy.AskUser, policy.RunUnconfined},
-		"a program's text":            {`python3 -c 'print(open("config.y")["name"])'`, nil, policy.Allow, policy.RunConfined},
-		"a diff":                      {"git diff", nil, policy.Allow, policy.RunConfined},
-		"a rule of the user's":        {"deploy x", []policy.Rule{user}, policy.Allow, policy.RunUnconfined},
-		"with a builtin":              {"cd src && deploy x", []policy.Rule{user}, policy.Allow, policy.RunUnconfined},
-		"beside others":               {"make && deploy x", []policy.Rule{user}, policy.Allow, policy.RunConfined},
-		"run confined":                {"deploy", []policy.Rule{placed(policy.TierUser, policy.RunConfined, "deploy")}, policy.Allow, policy.RunConfined},
-		"a rule of the project's":     {"deploy", []policy.Rule{placed(policy.TierWorkspace, "", "deploy")}, policy.Allow, policy.RunConfined},
-		"a rule of an extension's":    {"deploy", []policy.Rule{placed(policy.TierExtension, "", "deploy")}, policy.Allow, policy.RunConfined},
+		"a build":                     {"go build ./... && ./run.sh", nil, policy.Allow, confirmation.RunConfined},
+		"unknown commands":            {`$x; bash -c "$y"`, nil, policy.Allow, confirmation.RunConfined},
+		"no commands":                 {"cd src; FOO=1", nil, policy.Allow, confirmation.RunRead},
+		"a file of the workspace":     {"make > log", nil, policy.Allow, confirmation.RunConfined},
+		"an unknown file":             {`make > "$x"`, nil, policy.Allow, confirmation.RunConfined},
+		"a temporary file":            {"make 2> /tmp/log", nil, policy.Allow, confirmation.RunConfined},
+		"a file elsewhere":            {"make > /etc/x", nil, policy.AskUser, confirmation.RunUnconfined},
+		"a protected file":            {"make > .git/hooks/pre-commit", nil, policy.AskUser, confirmation.RunUnconfined},
+		"its name":                    {"tee .env", nil, policy.AskUser, confirmation.RunUnconfined},
+		"a commit":                    {"git -C lib commit -m x", nil, policy.AskUser, confirmation.RunUnconfined},
+		"a list of stashes":           {"git stash list; git stash show", nil, policy.Allow, confirmation.RunConfined},
+		"a stash":                     {"git stash", nil, policy.AskUser, confirmation.RunUnconfined},
+		"a program's text":            {`python3 -c 'print(open("config.y")["name"])'`, nil, policy.Allow, confirmation.RunConfined},
+		"a diff":                      {"git diff", nil, policy.Allow, confirmation.RunConfined},
+		"a rule of the user's":        {"deploy x", []policy.Rule{user}, policy.Allow, confirmation.RunUnconfined},
+		"with a builtin":              {"cd src && deploy x", []policy.Rule{user}, policy.Allow, confirmation.RunUnconfined},
+		"beside others":               {"make && deploy x", []policy.Rule{user}, policy.Allow, confirmation.RunConfined},
+		"run confined":                {"deploy", []policy.Rule{placed(policy.TierUser, confirmation.RunConfined, "deploy")}, policy.Allow, confirmation.RunConfined},
+		"a rule of the project's":     {"deploy", []policy.Rule{placed(policy.TierWorkspace, "", "deploy")}, policy.Allow, confirmation.RunConfined},
+		"a rule of an extension's":    {"deploy", []policy.Rule{placed(policy.TierExtension, "", "deploy")}, policy.Allow, confirmation.RunConfined},
 		"a rule that denies":          {"make; rm -rf x", []policy.Rule{shellRule(policy.Deny, 1, "rm -rf")}, policy.Deny, ""},
-		"a rule that asks":            {"make; rm -rf x", []policy.Rule{shellRule(policy.AskUser, 1, "rm -rf")}, policy.AskUser, policy.RunUnconfined},
-		"a rule that may":             {"$x -rf y", []policy.Rule{shellRule(policy.Deny, 1, "rm -rf")}, policy.AskUser, policy.RunUnconfined},
-		"denied unless confined":      {"make", []policy.Rule{onlyIf(false, policy.Deny, "run_shell_command")}, policy.Allow, policy.RunConfined},
-		"denied if confined":          {"make", []policy.Rule{onlyIf(true, policy.Deny, "run_shell_command")}, policy.AskUser, policy.RunUnconfined},
+		"a rule that asks":            {"make; rm -rf x", []policy.Rule{shellRule(policy.AskUser, 1, "rm -rf")}, policy.AskUser, confirmation.RunUnconfined},
+		"a rule that may":             {"$x -rf y", []policy.Rule{shellRule(policy.Deny, 1, "rm -rf")}, policy.AskUser, confirmation.RunUnconfined},
+		"denied unless confined":      {"make", []policy.Rule{onlyIf(false, policy.Deny, "run_shell_command")}, policy.Allow, confirmation.RunConfined},
+		"denied if confined":          {"make", []policy.Rule{onlyIf(true, policy.Deny, "run_shell_command")}, policy.AskUser, confirmation.RunUnconfined},
 		"a commit, denied unconfined": {"git commit", []policy.Rule{onlyIf(false, policy.Deny, "run_shell_command")}, policy.Deny, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := engine(t, tt.rules...).Decide(in(t, policy.ModeAuto, tt.line))
 			require.Equal(t, tt.want, d.Decision, d.Reason)
 			require.Equal(t, tt.run, d.Run, d.Reason)
-			require.Equal(t, d.Run == policy.RunConfined || d.Run == policy.RunRead, d.Confined == policy.Namespaces)
+			require.Equal(t, d.Run == confirmation.RunConfined || d.Run == confirmation.RunRead, d.Confined == policy.Namespaces)
 		})
 	}
 }
@@ -103,16 +104,16 @@ func TestPlacedModes(t *testing.T) {
 		mode policy.ApprovalMode
 		line string
 		want policy.Verdict
-		run  policy.Run
+		run  confirmation.Run
 	}{
-		{policy.ModeDefault, "ls $x", policy.AskUser, policy.RunUnconfined},
-		{policy.ModeDefault, "make", policy.Allow, policy.RunUnconfined},
-		{policy.ModeDefault, "npm test", policy.Allow, policy.RunConfined},
-		{policy.ModeDefault, "make && npm test", policy.Allow, policy.RunConfined},
-		{policy.ModeAutoEdit, "gcc x.c", policy.AskUser, policy.RunUnconfined},
-		{policy.ModeAutoEdit, "make > log", policy.Allow, policy.RunUnconfined},
-		{policy.ModeYolo, "gcc x.c", policy.Allow, policy.RunConfined},
-		{policy.ModeYolo, "make", policy.Allow, policy.RunUnconfined},
+		{policy.ModeDefault, "ls $x", policy.AskUser, confirmation.RunUnconfined},
+		{policy.ModeDefault, "make", policy.Allow, confirmation.RunUnconfined},
+		{policy.ModeDefault, "npm test", policy.Allow, confirmation.RunConfined},
+		{policy.ModeDefault, "make && npm test", policy.Allow, confirmation.RunConfined},
+		{policy.ModeAutoEdit, "gcc x.c", policy.AskUser, confirmation.RunUnconfined},
+		{policy.ModeAutoEdit, "make > log", policy.Allow, confirmation.RunUnconfined},
+		{policy.ModeYolo, "gcc x.c", policy.Allow, confirmation.RunConfined},
+		{policy.ModeYolo, "make", policy.Allow, confirmation.RunUnconfined},
 		{policy.ModePlan, "gcc x.c", policy.AskUser, ""},
 	} {
 		t.Run(string(tt.mode)+" "+tt.line, func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestPlacedModes(t *testing.T) {
 	}
 
 	// A rule with run = "confined" covers nothing where nothing is confined.
-	confined := placed(policy.TierUser, policy.RunConfined, "make")
+	confined := placed(policy.TierUser, confirmation.RunConfined, "make")
 	require.Equal(t, policy.AskUser, engine(t, confined).Decide(command(t, "make", policy.ModeDefault)).Decision)
 	require.Equal(t, policy.Allow, engine(t, confined).Decide(confinedBy(t, "landlock", "make")).Decision)
 	require.Equal(t, policy.Allow, engine(t, project).Decide(command(t, "npm test", policy.ModeDefault)).Decision)
@@ -133,7 +134,7 @@ func TestPlacedModes(t *testing.T) {
 	only := onlyIf(true, policy.Allow, "run_shell_command")
 	d := engine(t, only).Decide(in(t, policy.ModeDefault, "make"))
 	require.Equal(t, policy.Allow, d.Decision, d.Reason)
-	require.Equal(t, policy.RunConfined, d.Run)
+	require.Equal(t, confirmation.RunConfined, d.Run)
 	landlock := in(t, policy.ModeDefault, "make")
 	landlock.Confinable, landlock.Sealed = "landlock", false
 	require.Equal(t, policy.AskUser, engine(t, only).Decide(landlock).Decision)
@@ -152,11 +153,11 @@ func TestUnconfined(t *testing.T) {
 	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAuto, policy.ModeYolo} {
 		d := engine(t).Decide(requested(mode, "make"))
 		require.Equal(t, policy.AskUser, d.Decision, mode)
-		require.Equal(t, policy.RunUnconfined, d.Run)
+		require.Equal(t, confirmation.RunUnconfined, d.Run)
 	}
 	require.Equal(t, policy.AskUser, engine(t, placed(policy.TierUser, "", "make")).Decide(requested(policy.ModeAuto, "make")).Decision)
-	require.Equal(t, policy.Allow, engine(t, placed(policy.TierUser, policy.RunUnconfined, "make")).Decide(requested(policy.ModeAuto, "cd src && make")).Decision)
-	require.Equal(t, policy.AskUser, engine(t, placed(policy.TierUser, policy.RunUnconfined, "make")).Decide(requested(policy.ModeAuto, "make && ls")).Decision)
+	require.Equal(t, policy.Allow, engine(t, placed(policy.TierUser, confirmation.RunUnconfined, "make")).Decide(requested(policy.ModeAuto, "cd src && make")).Decision)
+	require.Equal(t, policy.AskUser, engine(t, placed(policy.TierUser, confirmation.RunUnconfined, "make")).Decide(requested(policy.ModeAuto, "make && ls")).Decision)
 	require.Equal(t, policy.Deny, engine(t, shellRule(policy.Deny, 1, "make")).Decide(requested(policy.ModeAuto, "make")).Decision)
 }
 
@@ -170,14 +171,14 @@ func TestNarrowPlaced(t *testing.T) {
 		require.NotEmpty(t, rules)
 		for _, r := range rules {
 			if r.Tools[0] == "run_shell_command" {
-				require.Equal(t, policy.RunUnconfined, r.Run)
+				require.Equal(t, confirmation.RunUnconfined, r.Run)
 				require.Contains(t, r.Words(), "outside the sandbox")
 			}
 		}
 		require.NoError(t, e.Add(rules...))
 		d := e.Decide(c)
 		require.Equal(t, policy.Allow, d.Decision, d.Reason)
-		require.Equal(t, policy.RunUnconfined, d.Run)
+		require.Equal(t, confirmation.RunUnconfined, d.Run)
 	}
 }
 
@@ -185,16 +186,16 @@ func TestNarrowPlaced(t *testing.T) {
 func TestValidateRun(t *testing.T) {
 	for name, r := range map[string]policy.Rule{
 		"a value":      placed(policy.TierUser, "outside", "make"),
-		"a project":    placed(policy.TierWorkspace, policy.RunUnconfined, "make"),
-		"an extension": placed(policy.TierExtension, policy.RunUnconfined, "make"),
-		"a denial":     {Tools: []string{"run_shell_command"}, Decision: policy.Deny, Run: policy.RunConfined, Tier: policy.TierUser},
-		"another tool": {Tools: []string{"write_file"}, Decision: policy.Allow, Run: policy.RunConfined, Tier: policy.TierUser},
+		"a project":    placed(policy.TierWorkspace, confirmation.RunUnconfined, "make"),
+		"an extension": placed(policy.TierExtension, confirmation.RunUnconfined, "make"),
+		"a denial":     {Tools: []string{"run_shell_command"}, Decision: policy.Deny, Run: confirmation.RunConfined, Tier: policy.TierUser},
+		"another tool": {Tools: []string{"write_file"}, Decision: policy.Allow, Run: confirmation.RunConfined, Tier: policy.TierUser},
 	} {
 		require.Error(t, r.Validate(), name)
 	}
-	require.NoError(t, placed(policy.TierWorkspace, policy.RunConfined, "make").Validate())
-	require.NoError(t, placed(policy.TierAdmin, policy.RunUnconfined, "make").Validate())
-	session := placed(policy.TierWorkspace, policy.RunUnconfined, "make")
+	require.NoError(t, placed(policy.TierWorkspace, confirmation.RunConfined, "make").Validate())
+	require.NoError(t, placed(policy.TierAdmin, confirmation.RunUnconfined, "make").Validate())
+	session := placed(policy.TierWorkspace, confirmation.RunUnconfined, "make")
 	session.Session = true
 	require.NoError(t, session.Validate())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -262,7 +263,7 @@ func TestShellExplains(t *testing.T) {
 	require.Equal(t, 12, d.Line)
 	require.Contains(t, d.Reason, `"git push"`)
 	require.Contains(t, d.Reason, "p.toml:12")
-	require.Equal(t, []policy.Part{
+	require.Equal(t, []confirmation.Part{
 		{Text: "ls", Decision: policy.Allow, Rule: "allow run_shell_command(ls)", Tier: "user", Source: "p.toml",
 			Reason: `The rule "allow run_shell_command(ls)" (user, p.toml) allows commands that begin with "ls".`},
 		{Text: "git push", Decision: policy.Deny, Rule: "no pushes", Tier: "user", Source: "p.toml", Line: 12,

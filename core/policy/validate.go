@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy/shell"
@@ -228,15 +229,15 @@ func checkRun(r Rule) error {
 	switch {
 	case r.Run == "":
 		return nil
-	case r.Run != RunConfined && r.Run != RunUnconfined:
+	case r.Run != confirmation.RunConfined && r.Run != confirmation.RunUnconfined:
 		return invalid(r, "%.40q is not a value of run; use confined or unconfined", r.Run)
 	case r.Decision != Allow:
 		return invalid(r, "run goes with the decision allow alone")
 	case r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return t != shellTool && t != shellAlias }):
 		return invalid(r, "run goes with the tool %s alone", shellTool)
-	case r.Confined != nil && *r.Confined != (r.Run == RunConfined):
+	case r.Confined != nil && *r.Confined != (r.Run == confirmation.RunConfined):
 		return invalid(r, "confined and run contradict each other")
-	case r.Run == RunUnconfined && r.ofProject():
+	case r.Run == confirmation.RunUnconfined && r.ofProject():
 		return invalid(r, "only rules of the user and of the administrator may let commands run unconfined")
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -73,7 +74,7 @@ func done(context.Context, string) (tools.Result, error) { return ok() }
 
 func always(v policy.Verdict) *stub {
 	return &stub{decide: func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: v, Reason: "Because."}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: v, Reason: "Because."}}
 	}}
 }
 
@@ -237,9 +238,9 @@ func TestUserCancelEndsTheBatch(t *testing.T) {
 		set.add("edit", tools.KindEdit, false, run)
 		p := &stub{decide: func(c policy.Call) policy.Decision {
 			if string(c.Params) == `"ask"` {
-				return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "Because."}}
+				return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Reason: "Because."}}
 			}
-			return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow, Reason: "Because."}}
+			return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow, Reason: "Because."}}
 		}}
 		b := bus.New(bus.Options{})
 		bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -147,7 +148,7 @@ func TestConfine(t *testing.T) {
 		require.Equal(t, tt.want, how)
 		require.Equal(t, tt.want == "confined", r.Decision.Confined == policy.Namespaces)
 		if tt.want != "confined" {
-			require.Equal(t, policy.Run(tt.want), s.questions[0].Decision.Run)
+			require.Equal(t, confirmation.Run(tt.want), s.questions[0].Decision.Run)
 		}
 	}
 }

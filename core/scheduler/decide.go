@@ -126,6 +126,7 @@ func (c *call) newSubject() policy.Call {
 		Effects:    effectNames(s),
 		Mutates:    s.Mutates(),
 		Params:     c.params,
+		Varies:     s.Varies,
 		Mode:       c.o.Mode(),
 		Headless:   !c.listening(bus.ToolConfirmationRequest{}),
 		Subagent:   c.o.Subagent,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -196,7 +197,7 @@ func TestCheckersFail(t *testing.T) {
 	} {
 		s := newSetup(tools.KindRead, policy.Allow, "")
 		s.policy.decide = func(policy.Call) policy.Decision {
-			return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}, Checkers: []policy.Checker{{Name: "c"}}}
+			return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}, Checkers: []policy.Checker{{Name: "c"}}}
 		}
 		s.options.Check = f
 		r := s.call(t.Context())

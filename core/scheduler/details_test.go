@@ -76,7 +76,7 @@ func TestDetailsOfACommandLine(t *testing.T) {
 	s := newSetup(tools.KindExecute, "", bus.ProceedOnce)
 	s.policy.prepare = func(c *policy.Call) { c.Line = line }
 	s.policy.decide = func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Reason: "Because.", Remedy: "Add a rule.", Parts: []confirmation.Part{
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Reason: "Because.", Remedy: "Add a rule.", Parts: []confirmation.Part{
 			{Text: "go test", Decision: policy.AskUser, Rule: "r", Tier: "user", Source: "p.toml", Line: 4, Reason: "No rule."},
 		}}}
 	}

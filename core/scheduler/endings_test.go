@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -244,7 +245,7 @@ func TestZeroOptions(t *testing.T) {
 	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit, run: func(context.Context, tools.Output) (tools.Result, error) {
 		panic("boom")
 	}}, Policy: &stub{decide: func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 	}}})
 	r = s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -121,7 +122,7 @@ func newSetup(kind tools.Kind, verdict policy.Verdict, outcome bus.Outcome) *set
 	s.policy = &stub{decide: func(c policy.Call) policy.Decision {
 		s.steps = append(s.steps, "decide")
 		s.decided = append(s.decided, c)
-		return policy.Decision{Explanation: policy.Explanation{Decision: verdict, Reason: "Because."}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: verdict, Reason: "Because."}}
 	}}
 	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return answerWith(outcome) }
 	s.options = scheduler.Options{

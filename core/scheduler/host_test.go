@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -107,7 +108,7 @@ func TestHostOfBatch(t *testing.T) {
 		})
 	}
 	o := scheduler.Options{Tools: set, Policy: &stub{decide: func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 	}}}
 	o.After = []scheduler.After{func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
 		if d.Spec.Name == "one" {
@@ -129,7 +130,7 @@ func TestHostOfBatch(t *testing.T) {
 func TestHostOfInnerCalls(t *testing.T) {
 	h := new(recordingHost)
 	allow := &stub{decide: func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 	}}
 	inner := toolset{}
 	inner.add("inner", tools.KindRead, true, func(ctx context.Context, _ string) (tools.Result, error) {

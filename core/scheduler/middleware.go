@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -88,8 +89,8 @@ func (c *call) before(ctx context.Context) (Response, bool) {
 // denyEarly denies a call without policy.
 func (c *call) denyEarly(source, reason string) {
 	c.early = true
-	c.decision = policy.Decision{Explanation: policy.Explanation{
-		Decision: policy.Deny, Rule: source, Source: source, Reason: reasonOr(reason), Parts: []policy.Part{},
+	c.decision = policy.Decision{Explanation: confirmation.Explanation{
+		Decision: policy.Deny, Rule: source, Source: source, Reason: reasonOr(reason), Parts: []confirmation.Part{},
 	}}
 }
 

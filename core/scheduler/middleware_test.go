@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -123,7 +124,7 @@ func TestBeforeTightens(t *testing.T) {
 	// If a step asks and there is no approver, no flag is suggested.
 	s.options.Before, s.answer = []scheduler.Before{advises(ask)}, nil
 	s.policy.decide = func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 	}
 	remedy := s.call(t.Context()).Result.Error.Remedy
 	require.NotContains(t, remedy, "--allowed-tools")

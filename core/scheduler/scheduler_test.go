@@ -153,7 +153,7 @@ func TestPlanMode(t *testing.T) {
 		s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
 		s.policy.decide = func(policy.Call) policy.Decision {
 			s.steps = append(s.steps, "decide")
-			return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Previews: previews, Reason: "Plan."}}
+			return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Previews: previews, Reason: "Plan."}}
 		}
 		s.confirm = gives(edit)
 		r := s.call(t.Context())

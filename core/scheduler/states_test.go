@@ -174,9 +174,9 @@ func TestPreviewIsReported(t *testing.T) {
 		s.options.Mode = func() policy.ApprovalMode { return mode }
 		s.policy.decide = func(policy.Call) policy.Decision {
 			if mode == policy.ModePlan {
-				return policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Previews: true}}
+				return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Previews: true}}
 			}
-			return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+			return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 		}
 		var last bus.ToolCallState
 		for _, m := range s.record(t, t.Context(), one("c1")) {
@@ -209,7 +209,7 @@ func TestSnapshotsOfABatch(t *testing.T) {
 func TestRejectionIsReported(t *testing.T) {
 	s := newSetup(tools.KindEdit, "", "")
 	s.policy.decide = func(policy.Call) policy.Decision {
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."}}
 	}
 	s.options.Subject = func(c *policy.Call) { c.Subagent, c.Server = "helper", "srv" }
 	var messages []bus.Message

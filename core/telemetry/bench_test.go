@@ -8,6 +8,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -21,7 +22,7 @@ func once(t testing.TB, w *telemetry.Telemetry) map[string]func() {
 	ctx, _ := w.Prompt(t.Context(), agent.PromptInfo{ID: "p", Model: "gemini-2.5-pro", Purpose: model.PurposeMain})
 	request := &model.Request{Model: "gemini-2.5-pro"}
 	answer := &model.Response{ID: "r", Model: "gemini-2.5-pro", Finish: model.FinishStop, Usage: model.Usage{Input: 1000, Output: 50}}
-	good := scheduler.Response{CallID: "c", Tool: "read_file", Status: scheduler.StatusSuccess, Decision: policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow, Tier: "default"}}}
+	good := scheduler.Response{CallID: "c", Tool: "read_file", Status: scheduler.StatusSuccess, Decision: policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow, Tier: "default"}}}
 	bad := good
 	bad.Status, bad.Result = scheduler.StatusError, tools.Fail(fault.New(fault.FileNotFound, "op", "It is not there.", ""))
 	called := func(resp scheduler.Response) func() {

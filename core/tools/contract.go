@@ -129,6 +129,10 @@ type Spec struct {
 	// and the user see them. nil: none.
 	Annotations map[string]any
 
+	// Varies names arguments that may differ in the calls that an approval with "always" covers; all others must be equal.
+	// nil: all must be equal.
+	Varies []string
+
 	OutputIsMarkdown bool // the display is Markdown
 	StreamsOutput    bool // Execute may call its Output
 	Parallel         bool // invocations may run concurrently

@@ -50,6 +50,9 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	}
 	spec := d.Spec.own()
 	spec.Schema = schema.Raw()
+	if err := checkVaries(spec); err != nil {
+		return nil, err
+	}
 	build := func(s S, tool string, args json.RawMessage) (ToolInvocation, error) {
 		params, object, err := schema.check(tool, args, d.Rewrite)
 		if err != nil {
@@ -74,6 +77,7 @@ func (s Spec) own() Spec {
 	s.Aliases = slices.Clone(s.Aliases)
 	s.GovernedBy = slices.Clone(s.GovernedBy)
 	s.Effects = slices.Clone(s.Effects)
+	s.Varies = slices.Clone(s.Varies)
 	s.Schema = bytes.Clone(s.Schema)
 	s.OutputSchema = bytes.Clone(s.OutputSchema)
 	s.Annotations = maps.Clone(s.Annotations)
@@ -172,6 +176,25 @@ func checkSpec(s Spec) error {
 	}
 	if e := changing(s.Effects); e != "" && s.Kind.harmless() {
 		return badTool(s.Name, fmt.Errorf("its kind %s excludes changes, but its effect %s may make some; use a kind that needs approval", s.Kind, e))
+	}
+	return nil
+}
+
+// checkVaries returns an error if Varies names an argument that the schema does not declare, such as a misspelled one.
+func checkVaries(s Spec) error {
+	if len(s.Varies) == 0 {
+		return nil
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(s.Schema, &schema); err != nil {
+		return badTool(s.Name, err)
+	}
+	for _, name := range s.Varies {
+		if _, ok := schema.Properties[name]; !ok {
+			return badTool(s.Name, fmt.Errorf("Varies names %s, which is not one of its arguments", quoteClipped(name)))
+		}
 	}
 	return nil
 }

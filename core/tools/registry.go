@@ -149,6 +149,9 @@ func newEntry(t DeclarativeTool, source int32) (*entry, error) {
 	if len(spec.Schema) == 0 {
 		return nil, badTool(spec.Name, errors.New("it has no schema"))
 	}
+	if err := checkVaries(*spec); err != nil {
+		return nil, err
+	}
 	return &entry{given: t, wanted: spec, spec: spec, source: source}, nil
 }
 

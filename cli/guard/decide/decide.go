@@ -15,6 +15,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/dirpolicy"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -97,7 +98,7 @@ func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error)
 		d = tightened(d, policy.Deny, "In plan mode no change is made.")
 	case d.Decision == policy.Allow && checkers:
 		d = tightened(d, policy.AskUser, "A safety checker must see this call, and runs in fettle's sessions only.")
-	case d.Decision == policy.Allow && (d.Run == policy.RunConfined || d.Run == policy.RunRead):
+	case d.Decision == policy.Allow && (d.Run == confirmation.RunConfined || d.Run == confirmation.RunRead):
 		d = tightened(d, policy.AskUser, "The command is allowed confined only, and the agent does not confine it.")
 	}
 	return d, nil

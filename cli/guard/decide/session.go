@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -26,7 +27,7 @@ type question struct {
 
 // reply is its answer.
 type reply struct {
-	policy.Explanation
+	confirmation.Explanation
 	Checkers []json.RawMessage `json:"checkers"`
 	Error    json.RawMessage   `json:"error"`
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/cli/guard/decide"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -63,7 +64,7 @@ func (j *judge) decide(ctx context.Context, c call, annotations map[string]any) 
 }
 
 func denied(reason string) policy.Decision {
-	return policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Reason: reason}}
+	return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Reason: reason}}
 }
 
 // byDefault reports whether a call requires approval only because no rule applies

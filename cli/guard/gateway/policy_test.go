@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/guard/decide"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -95,7 +96,7 @@ func TestAnnotations(t *testing.T) {
 type brokenDecider struct{ rules }
 
 func (brokenDecider) Decide(context.Context, decide.Call) (policy.Decision, error) {
-	return policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}, errors.New("disk gone")
+	return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}, errors.New("disk gone")
 }
 
 // A failure of the policy denies.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -140,7 +141,7 @@ func (a *ApprovalStatistics) add(r scheduler.Response) {
 	if !r.Asked {
 		a.Free++
 	}
-	if r.Decision.Run != policy.RunUnconfined && (r.Decision.Run != "" || r.Decision.Confined != "") {
+	if r.Decision.Run != confirmation.RunUnconfined && (r.Decision.Run != "" || r.Decision.Confined != "") {
 		a.Confined++
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -131,7 +132,7 @@ func (s *configSession) Subject(ctx context.Context, r scheduler.Request, in sch
 func (s *configSession) Decide(c policy.Call) policy.Decision {
 	d, err := s.config.Policy().Decide(c)
 	if err != nil { // the session is closed
-		return policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Reason: err.Error()}}
+		return policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Reason: err.Error()}}
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/redact"
@@ -41,7 +42,7 @@ func Asked(s *transcript.Session) []AskedCall {
 
 func askedCall(call transcript.ToolCall) (AskedCall, bool) {
 	var d struct {
-		policy.Explanation
+		confirmation.Explanation
 		Mode  *policy.ApprovalMode `json:"mode"`
 		Asked bool                 `json:"asked"`
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -26,8 +27,8 @@ func TestAsked(t *testing.T) {
 		}
 		return c
 	}
-	asks := policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Confined: "landlock"}}
-	allows := policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow}}
+	asks := policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Confined: "landlock"}}
+	allows := policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow}}
 	mode := policy.ModeAutoEdit
 	said := tools.Fail(fault.New(fault.DeniedByUser, "test", "No.", ""))
 	for name, test := range map[string]struct {

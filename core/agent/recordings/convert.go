@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -71,7 +72,7 @@ func callRecord(r scheduler.Response) transcript.ToolCall {
 // recordedDecision is the JSON of a call's decision. Recordings of older builds have
 // neither the mode nor whether an approver was asked.
 type recordedDecision struct {
-	policy.Explanation
+	confirmation.Explanation
 	Mode  policy.ApprovalMode `json:"mode,omitempty"`
 	Asked bool                `json:"asked,omitempty"`
 }

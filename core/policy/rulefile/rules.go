@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -206,8 +207,8 @@ func (f *fields) confined(rule policy.Rule) *bool {
 }
 
 // run reads how a command runs that the rule allows. In other rules it has no effect.
-func (f *fields) run(decision policy.Verdict) policy.Run {
-	run := policy.Run(f.choice([]string{string(policy.RunConfined), string(policy.RunUnconfined)}, "run"))
+func (f *fields) run(decision policy.Verdict) confirmation.Run {
+	run := confirmation.Run(f.choice([]string{string(confirmation.RunConfined), string(confirmation.RunUnconfined)}, "run"))
 	if e := f.get("run"); e != nil && decision != policy.Allow && decision != "" {
 		f.warn(e.Line, "run", KindRule, "It has an effect in rules that allow only.", "Remove it.")
 		return ""

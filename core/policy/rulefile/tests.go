@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -15,11 +16,11 @@ import (
 type Test struct {
 	Name   string // for display; "" if it has none
 	Path   string
-	Line   int            // 1-based
-	Call   policy.Call    // without Dir, Roots and RealPaths, which a session sets
-	Expect policy.Verdict // the decision
-	Rule   string         // name of the deciding rule; "": any
-	How    policy.Run     // how the command runs; "": any
+	Line   int              // 1-based
+	Call   policy.Call      // without Dir, Roots and RealPaths, which a session sets
+	Expect policy.Verdict   // the decision
+	Rule   string           // name of the deciding rule; "": any
+	How    confirmation.Run // how the command runs; "": any
 }
 
 const testDropped = "The test is not run."
@@ -54,7 +55,7 @@ func (r *reader) test(t *position.Table) {
 	if test.Call.Confined == policy.Namespaces {
 		test.Call.Confined, test.Call.Confinable, test.Call.Sealed = "", policy.Namespaces, true
 	}
-	test.How = policy.Run(f.choice([]string{string(policy.RunConfined), string(policy.RunRead), string(policy.RunUnconfined)}, "run"))
+	test.How = confirmation.Run(f.choice([]string{string(confirmation.RunConfined), string(confirmation.RunRead), string(confirmation.RunUnconfined)}, "run"))
 	decision := f.one("decision", "expect")
 	test.Expect = f.verdict(decision)
 	f.need(decision)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -84,13 +85,13 @@ func TestRunTest(t *testing.T) {
 			return d
 		}
 	}
-	require.NoError(t, file.Tests[0].Run(answers(policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "r"}})))
-	require.NoError(t, file.Tests[1].Run(answers(policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "any"}})))
+	require.NoError(t, file.Tests[0].Run(answers(policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Rule: "r"}})))
+	require.NoError(t, file.Tests[1].Run(answers(policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Rule: "any"}})))
 
-	err := file.Tests[0].Run(answers(policy.Decision{Explanation: policy.Explanation{Decision: policy.Allow, Rule: "x", Source: "q.toml", Line: 4, Reason: "Because."}}))
+	err := file.Tests[0].Run(answers(policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Allow, Rule: "x", Source: "q.toml", Line: 4, Reason: "Because."}}))
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Equal(t, `p.toml:2: test "n": expected deny by rule "r", got allow by rule "x" of q.toml:4. Because.`, fault.As(err).Message)
-	require.Error(t, file.Tests[0].Run(answers(policy.Decision{Explanation: policy.Explanation{Decision: policy.Deny, Rule: "x"}})))
-	err = file.Tests[1].Run(answers(policy.Decision{Explanation: policy.Explanation{Decision: policy.AskUser, Source: "--policy", Reason: "So.", Remedy: "Do."}}))
+	require.Error(t, file.Tests[0].Run(answers(policy.Decision{Explanation: confirmation.Explanation{Decision: policy.Deny, Rule: "x"}})))
+	err = file.Tests[1].Run(answers(policy.Decision{Explanation: confirmation.Explanation{Decision: policy.AskUser, Source: "--policy", Reason: "So.", Remedy: "Do."}}))
 	require.Equal(t, "p.toml:7: expected deny, got ask_user of --policy. So. Do.", fault.As(err).Line())
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/sandbox"
@@ -154,7 +155,7 @@ func decidedInAuto(line string) func(context.Context, *Lab) (*Prepared, error) {
 			}
 		}
 		c.Line = nil // it is parsed in each decision
-		if d := e.Decide(c); d.Decision != policy.Allow || d.Run != policy.RunRead {
+		if d := e.Decide(c); d.Decision != policy.Allow || d.Run != confirmation.RunRead {
 			return nil, fmt.Errorf("the decision about %s is %s: %s", line, d.Decision, d.Reason)
 		}
 		return &Prepared{InProcess: true, Run: timed(func(context.Context) error { e.Decide(c); return nil })}, nil

@@ -1,0 +1,56 @@
+package integration_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// noteParams are the arguments of a tool whose approval covers a notebook, whatever the text.
+type noteParams struct {
+	Book string `json:"book"`
+	Text string `json:"text,omitempty"`
+	Lock bool   `json:"lock,omitempty"`
+}
+
+func addNote(t *testing.T, varies ...string) (tools.DeclarativeTool, error) {
+	t.Helper()
+	return tools.Define("add_note", "Adds a note to a book.", tools.KindExecute,
+		func(context.Context, noteParams) (tools.Result, error) {
+			return tools.Result{LLMContent: tools.Text("done")}, nil
+		},
+		tools.WithSpec(func(s *tools.Spec) { s.Varies = varies }))
+}
+
+// FD-06: a tool states which arguments may differ in the calls that "always" covers. The question names them, and all
+// others are covered with their value only.
+func TestVaryingArguments(t *testing.T) {
+	t.Parallel()
+	tool, err := addNote(t, "text")
+	require.NoError(t, err)
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{tool} })
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlways }
+	asked := func(p noteParams) int {
+		before := len(s.Confirmations())
+		require.Equal(t, scheduler.StatusSuccess, s.Call("add_note", p).Status)
+		return len(s.Confirmations()) - before
+	}
+	require.Equal(t, 1, asked(noteParams{Book: "work", Text: "one"}))
+	remembers := s.Confirmations()[0].Remembers
+	require.NotEmpty(t, remembers)
+	require.Contains(t, remembers[0].Rules[0], `with exactly book "work", and any text`)
+	require.Zero(t, asked(noteParams{Book: "work", Text: "another"}))
+	require.Zero(t, asked(noteParams{Book: "work"}))
+	require.Equal(t, 1, asked(noteParams{Book: "home", Text: "one"}))
+	require.Equal(t, 1, asked(noteParams{Book: "work", Text: "one", Lock: true}))
+
+	_, err = addNote(t, "texts")
+	require.ErrorContains(t, err, `Varies names "texts"`)
+}
