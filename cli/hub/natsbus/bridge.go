@@ -22,7 +22,7 @@ const defaultWithin = 10 * time.Minute
 
 // Options configure [Attach]. Session is required.
 type Options struct {
-	Session string // id of the session, one token of a subject: see [CheckToken]
+	Session string // id of the session: see [CheckSession]
 	Prefix  string // of all subjects; "": [DefaultPrefix]
 	// AnswerWithin is the time for an answer. Afterwards the bridge declines the question; a
 	// front end of the same process can still answer it. 0: 10 minutes; negative: no limit.
@@ -74,7 +74,7 @@ type shown struct {
 // Attach connects b to nc until [Bridge.Close]. ctx ends the bridge too. The connection remains
 // the caller's: it should reconnect without limit (nats.MaxReconnects(-1)), and is not closed.
 func Attach(ctx context.Context, nc *nats.Conn, b *bus.MessageBus, o Options) (*Bridge, error) {
-	if err := CheckToken(o.Session); err != nil {
+	if err := CheckSession(o.Session); err != nil {
 		return nil, err
 	}
 	o.Prefix = cmp.Or(o.Prefix, DefaultPrefix)

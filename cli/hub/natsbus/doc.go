@@ -118,6 +118,17 @@ func CheckToken(name string) error {
 	return nil
 }
 
+// CheckSession returns an error if id is not one or more tokens that are joined by dots. The first
+// tokens can group sessions, so that the server's permissions apply to a group.
+func CheckSession(id string) error {
+	for token := range strings.SplitSeq(id, ".") {
+		if err := CheckToken(token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // message returns a message with the headers that each one has.
 func message(subject, session string, data []byte) *nats.Msg {
 	m := nats.NewMsg(subject)

@@ -199,7 +199,7 @@ func TestNoAnswerIsNo(t *testing.T) {
 	require.ErrorIs(t, next(t, f.settled).Err, bus.ErrNoApprover)
 	require.ErrorIs(t, next(t, f.questions).Answer(t.Context(), yes("1")), bus.ErrNoApprover)
 
-	unlimited := attach(t, connect(t, s), natsbus.Options{Session: "s2", AnswerWithin: -1})
+	unlimited := attach(t, connect(t, s), natsbus.Options{Session: "group.s2", AnswerWithin: -1})
 	_, err := bus.Ask(t.Context(), unlimited.MessageBus, request{Details: bus.Confirmation{Title: strings.Repeat("x", 2<<20)}})
 	require.ErrorIs(t, err, bus.ErrNoApprover)
 }
@@ -212,6 +212,7 @@ func TestLateFrontEnd(t *testing.T) {
 	first := watch(t, connect(t, s), natsbus.WatchOptions{})
 	asked := ask(t, one.MessageBus, "1")
 	next(t, first.questions)
+	grouped := attach(t, connect(t, s), natsbus.Options{Session: "group.s2"})
 	late := watch(t, connect(t, s), natsbus.WatchOptions{})
 	require.NoError(t, one.Publish(bus.ToolOutput{CallID: "c", Chunk: "password hunter2 <b>\n"}))
 	e := next(t, late.events)
@@ -219,6 +220,11 @@ func TestLateFrontEnd(t *testing.T) {
 	require.NoError(t, next(t, late.questions).Answer(t.Context(), yes("1")))
 	require.NoError(t, next(t, asked).err)
 	require.Empty(t, first.questions) // it has seen it
+	asked = ask(t, grouped.MessageBus, "1")
+	q := next(t, late.questions)
+	require.Equal(t, "group.s2", q.Session)
+	require.NoError(t, q.Answer(t.Context(), yes("1")))
+	require.NoError(t, next(t, asked).err)
 	nc := connect(t, s)
 	require.NoError(t, nc.Publish("fettle.v1.event.s1", []byte("{}")))
 	require.NoError(t, nc.Publish("fettle.v1.ask.s1", []byte("{}")))

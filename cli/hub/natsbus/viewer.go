@@ -68,7 +68,7 @@ func (q *Question) Answer(ctx context.Context, a bus.Answer) error {
 
 // SendAnswer sends an answer to the question with a digest, as [Question.Answer] does.
 func SendAnswer(ctx context.Context, nc *nats.Conn, prefix, actor, session, digest string, a bus.Answer) error {
-	if err := errors.Join(CheckToken(actor), CheckToken(session)); err != nil {
+	if err := errors.Join(CheckToken(actor), CheckSession(session)); err != nil {
 		return err
 	}
 	data, err := bus.Marshal(a)
@@ -111,9 +111,9 @@ type Viewer struct {
 // open questions are received first. The connection remains the caller's.
 func Watch(ctx context.Context, nc *nats.Conn, o WatchOptions) (*Viewer, error) {
 	o.Prefix, o.Queue = cmp.Or(o.Prefix, DefaultPrefix), cmp.Or(o.Queue, 4096)
-	session := "*"
+	session := ">"
 	if o.Session != "" {
-		if err := CheckToken(o.Session); err != nil {
+		if err := CheckSession(o.Session); err != nil {
 			return nil, err
 		}
 		session = o.Session
@@ -178,13 +178,13 @@ func (v *Viewer) refuse() {
 }
 
 // sessionOf returns the session of a message. The subject decides: it is what the server checks.
-func sessionOf(m *nats.Msg) (string, bool) {
-	session := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+func (v *Viewer) sessionOf(m *nats.Msg) (string, bool) {
+	_, session, _ := strings.Cut(strings.TrimPrefix(m.Subject, v.o.Prefix+"."), ".") // after event or ask
 	return session, m.Header.Get(headerVersion) == Version && m.Header.Get(headerSession) == session
 }
 
 func (v *Viewer) event(m *nats.Msg) {
-	session, ok := sessionOf(m)
+	session, ok := v.sessionOf(m)
 	seq, err := strconv.ParseUint(m.Header.Get(headerSeq), 10, 64)
 	decoded, notDecoded := bus.Unmarshal(m.Data)
 	if !ok || err != nil || notDecoded != nil {
@@ -203,7 +203,7 @@ func (v *Viewer) event(m *nats.Msg) {
 }
 
 func (v *Viewer) ask(m *nats.Msg) {
-	session, ok := sessionOf(m)
+	session, ok := v.sessionOf(m)
 	id := m.Header.Get(headerID)
 	if !ok || id == "" {
 		v.refuse()

@@ -1,0 +1,93 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/hub/keys"
+	"github.com/fettle-dev/fettle/cli/hub/worker"
+	"github.com/fettle-dev/fettle/cli/internal/keychain"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/providers"
+	"github.com/fettle-dev/fettle/core/services/credentials"
+)
+
+func (h *hub) workerCommand() *cobra.Command {
+	var g program.Flags
+	o := worker.Options{Global: &g}
+	var dir, as string
+	cmd := &cobra.Command{
+		Use:   "worker --workspace DIR",
+		Short: "Run the jobs of a workspace",
+		Long: `Runs the jobs of a workspace, one after another, as recorded sessions of its directory.
+Settings, policy and hooks are those of fettle in that directory. A second worker of the
+same workspace waits until the first one ends. Ctrl-C queues the running job again.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" {
+				return fmt.Errorf("a worker requires --workspace DIR")
+			}
+			path, err := filepath.Abs(dir)
+			if err != nil {
+				return err
+			}
+			if info, err := os.Stat(path); err != nil || !info.IsDir() {
+				return fmt.Errorf("the workspace %s is not a directory", path)
+			}
+			g.Cwd = path
+			if err := g.Check(cmd.Flags()); err != nil {
+				return err
+			}
+			o.Workspace = as
+			if o.Workspace == "" {
+				o.Workspace = nameOf(path)
+			}
+			nc, name, err := h.connect()
+			if err != nil {
+				return err
+			}
+			defer nc.Close()
+			seed := h.key
+			if seed == "" {
+				seed = h.keys().Seed(admin)
+			}
+			if o.Pair, err = keys.Load(seed); err != nil {
+				return err
+			}
+			secret, err := o.Pair.Seed()
+			if err != nil {
+				return err
+			}
+			o.NC, o.Name, o.Secrets, o.Report = nc, name, []string{string(secret)}, h.print
+			o.Program = &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Open: program.Open}
+			o.Program.Providers = providers.All{Keys: func() *credentials.Store { return o.Program.Keys }}
+			o.Program.Keys = credentials.Open(program.KeysFile(&g), keychain.System())
+			return worker.Run(cmd.Context(), o)
+		},
+	}
+	g.Register(cmd)
+	f := cmd.Flags()
+	f.StringVar(&dir, "workspace", "", "`directory` of the workspace")
+	f.StringVar(&as, "as", "", "`name` of the workspace at the hub (default: the name of its directory)")
+	f.DurationVar(&o.LeaseFor, "lease", 15*time.Second, "`time` after which another worker takes over from a silent one")
+	f.DurationVar(&o.Within, "answer-within", 10*time.Minute, "`time` for an answer to a question; afterwards the answer is no")
+	_ = cmd.PersistentFlags().MarkHidden("cwd") // the flag exists
+	return cmd
+}
+
+// nameOf returns the name of a directory as a name at the hub.
+func nameOf(path string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, filepath.Base(path))
+	return name[:min(len(name), 64)]
+}
