@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -21,13 +22,37 @@ const follow = 200 * time.Millisecond
 
 // with connects, and calls use with a function that sends requests.
 func (h *hub) with(use func(call func(ctx context.Context, method string, q service.Request) (service.Response, error)) error) error {
-	nc, name, err := h.connect()
+	refused := make(chan error, 1) // the server reports a missing permission apart from the request
+	nc, name, err := h.connect(nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		select {
+		case refused <- err:
+		default:
+		}
+	}))
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
 	return use(func(ctx context.Context, method string, q service.Request) (service.Response, error) {
-		return service.Call(ctx, nc, name, method, q)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		type result struct {
+			r   service.Response
+			err error
+		}
+		results := make(chan result, 1)
+		go func() {
+			r, err := service.Call(ctx, nc, name, method, q)
+			results <- result{r, err}
+		}()
+		select {
+		case got := <-results:
+			return got.r, got.err
+		case err := <-refused:
+			cancel()
+			<-results
+			return service.Response{}, fmt.Errorf("the hub refuses the request %s of the user %s: it requires another role: %w", method, name, err)
+		}
 	})
 }
 

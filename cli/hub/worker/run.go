@@ -122,11 +122,23 @@ func (r *run) finish(ctx context.Context, status store.Status, text string) bool
 	return r.save(last) == nil && status.Final()
 }
 
+// maxBusy is the time by which an earlier worker must have closed the session of a job.
+const maxBusy = 5 * time.Minute
+
 // converse runs the session of the job, and returns its outcome with the answer or the reason.
 func (r *run) converse(ctx context.Context) (store.Status, string) {
-	status, text, err := r.open(ctx, true)
-	if fault.CodeOf(err) == fault.SessionNotFound {
-		status, text, err = r.open(ctx, false)
+	var status store.Status
+	var text string
+	var err error
+	for end := time.Now().Add(maxBusy); ; {
+		status, text, err = r.open(ctx, true)
+		if fault.CodeOf(err) == fault.SessionNotFound {
+			status, text, err = r.open(ctx, false)
+		}
+		// A worker that has lost its lease may still be closing the session.
+		if fault.CodeOf(err) != fault.SessionUnreadable || time.Now().After(end) || !pause(ctx, retry) {
+			break
+		}
 	}
 	if err != nil {
 		return store.Failed, "The session failed: " + fault.Line(err)
@@ -178,7 +190,7 @@ func (r *run) prompt(ctx context.Context, h *chat.Hosted, hide *redact.Masker) (
 	case recorded && answer != "" && r.commandsInDoubt() == "":
 		return store.Done, answer
 	case recorded:
-		text = continuing
+		text = continuing + "\n\nThe task:\n" + r.job.Prompt
 	}
 	if list := r.commandsInDoubt(); list != "" {
 		if !r.agreed(ctx, "A worker ended while these commands ran, and their results are unknown:\n"+list+"\nContinue the job without running them again?") {
