@@ -40,14 +40,20 @@ func eventReference(t *testing.T) string {
 	}
 
 	b.WriteString("\n## stream-json\n\nLines of `fettle -p -o stream-json`; [headless.md](../headless.md#stream-json) explains when each is written.\n")
-	program := parsePackage(t, "cli/headless")
-	others = nil
-	for _, line := range [][2]string{{"init", "streamInit"}, {"message", "streamMessage"}, {"tool_use", "streamToolUse"}, {"tool_result", "streamToolResult"}, {"error", "streamError"}, {"result", "streamResult"}} {
-		fmt.Fprintf(b, "\n### %s, in stream-json\n", line[0])
-		require.Contains(t, program.structs, line[1])
-		others = append(others, program.writeStruct(b, line[1])...)
+	program, events := parsePackage(t, "cli/headless"), parsePackage(t, "core/agent")
+	parts := map[*source][]string{}
+	for _, line := range []struct {
+		name string
+		in   *source
+		of   string
+	}{{"init", program, "streamInit"}, {"message", events, "messageEvent"}, {"tool_use", events, "toolUseEvent"}, {"tool_result", events, "toolResultEvent"},
+		{"error", events, "errorEvent"}, {"result", program, "streamResult"}} {
+		fmt.Fprintf(b, "\n### %s, in stream-json\n", line.name)
+		require.Contains(t, line.in.structs, line.of)
+		parts[line.in] = append(parts[line.in], line.in.writeStruct(b, line.of)...)
 	}
-	writeParts(b, program, others)
+	writeParts(b, events, parts[events])
+	writeParts(b, program, parts[program])
 
 	b.WriteString("\n## Hooks\n\n[hooks.md](../hooks.md) explains each event and the possible effects of a hook:")
 	for _, e := range hooks.Events() {

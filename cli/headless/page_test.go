@@ -1,6 +1,7 @@
 package headless
 
 import (
+	"encoding/json"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -8,6 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/docs"
 )
 
@@ -16,8 +22,23 @@ func TestHeadlessPage(t *testing.T) {
 	page, err := fs.ReadFile(docs.Files(), "headless.md")
 	require.NoError(t, err)
 	keys := map[string]bool{}
-	for _, v := range []any{jsonAnswer{}, streamInit{}, streamMessage{}, streamToolUse{}, streamToolResult{}, streamError{}, streamResult{}} {
+	for _, v := range []any{jsonAnswer{}, streamInit{}, streamMessage{}, streamError{}, streamResult{}} {
 		addKeys(keys, reflect.TypeOf(v))
+	}
+	for _, e := range []agent.Event{
+		{Type: agent.EventText, Text: "x"},
+		{Type: agent.EventToolCall, Call: &model.FunctionCall{ID: "1", Name: "a"}},
+		{Type: agent.EventToolResponse, Call: &model.FunctionCall{ID: "1"}, Response: &scheduler.Response{Preview: true, Notices: []string{"x"},
+			Result: tools.Result{ReturnDisplay: tools.TextDisplay("x"), Context: "x", Error: fault.New(fault.Unknown, "", "x", "")}}},
+		{Type: agent.EventLoop, Err: fault.New(fault.Unknown, "", "x", "")},
+	} {
+		data, err := json.Marshal(e)
+		require.NoError(t, err)
+		var object map[string]any
+		require.NoError(t, json.Unmarshal(data, &object))
+		for key := range object {
+			keys[key] = true
+		}
 	}
 	require.Greater(t, len(keys), 40)
 	for key := range keys {

@@ -1,19 +1,15 @@
 package headless
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
 	"time"
 
-	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // jsonReporter prints one object at the end.
@@ -102,7 +98,8 @@ type streamReporter struct {
 	pending []string // warnings from before the start
 }
 
-// The objects of --output-format stream-json; docs/headless.md describes them.
+// The objects of --output-format stream-json that are no events of the agent;
+// docs/headless.md describes all.
 type (
 	streamHead struct {
 		Type      string `json:"type"`
@@ -117,23 +114,6 @@ type (
 		streamHead
 		Role    string `json:"role"`
 		Content string `json:"content"`
-		Delta   bool   `json:"delta,omitempty"`
-	}
-	streamToolUse struct {
-		streamHead
-		Tool       string          `json:"tool_name"`
-		ID         string          `json:"tool_id"`
-		Parameters json.RawMessage `json:"parameters"`
-	}
-	streamToolResult struct {
-		streamHead
-		ID      string       `json:"tool_id"`
-		Status  string       `json:"status"`
-		Preview bool         `json:"preview,omitempty"` // preview of a call in plan mode
-		Output  string       `json:"output,omitempty"`
-		Error   *jsonFailure `json:"error,omitempty"`
-		Context string       `json:"context,omitempty"` // context that hooks add for the model
-		Notices []string     `json:"notices,omitempty"` // other facts, such as a change that cannot be undone
 	}
 	streamError struct {
 		streamHead
@@ -157,7 +137,7 @@ func (s *streamReporter) print(v any) { _ = program.PrintJSON(s.w, v) } // as ab
 func (s *streamReporter) begin(b beginning) {
 	s.begun = true
 	s.print(streamInit{headOf("init"), b.session, b.model})
-	s.print(streamMessage{headOf("message"), "user", b.prompt, false})
+	s.print(streamMessage{headOf("message"), "user", b.prompt})
 	for _, message := range s.pending {
 		s.warn(message)
 	}
@@ -165,33 +145,14 @@ func (s *streamReporter) begin(b beginning) {
 }
 
 func (s *streamReporter) event(e agent.Event) {
+	e.Time = time.Now()
 	switch {
-	case e.Type == agent.EventText:
-		s.print(streamMessage{headOf("message"), "assistant", e.Text, true})
-	case e.Type == agent.EventToolCall:
-		s.print(streamToolUse{headOf("tool_use"), e.Call.Name, e.Call.ID, e.Call.Object()})
-	case e.Type == agent.EventToolResponse:
-		s.print(toolResultOf(e.Call.ID, e.Response))
+	case e.Type == agent.EventText, e.Type == agent.EventToolCall, e.Type == agent.EventToolResponse:
+		s.print(e)
 	case e.Type.Ends() && e.Err != nil:
-		s.print(streamError{headOf("error"), "error", s.mask(e.Err.Line())})
+		e.Err = fault.New(e.Err.Code, "", s.mask(e.Err.Line()), "")
+		s.print(e)
 	}
-}
-
-func toolResultOf(id string, r *scheduler.Response) streamToolResult {
-	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay), Context: r.Result.Context, Notices: r.Notices}
-	if err := r.Result.Error; err != nil {
-		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
-	}
-	return result
-}
-
-// textOf returns the displayed text of a result, "" if it is not text. Terminal
-// output is returned without control sequences.
-func textOf(d tools.Display) string {
-	if d.ANSI == nil {
-		return d.Text
-	}
-	return strings.ReplaceAll(new(display.ANSIFilter).Filter(d.ANSI.ANSI), "\r\n", "\n")
 }
 
 func (s *streamReporter) warn(message string) {

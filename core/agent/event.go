@@ -48,6 +48,7 @@ func (t EventType) Ends() bool {
 // Event is an event of a prompt. Fields that its type does not name are zero.
 type Event struct {
 	Type       EventType
+	Time       time.Time // zero: unknown, as in events of Run; a host may set it before it passes the event on
 	Text       string
 	Thought    *Thought
 	Call       *model.FunctionCall

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/plaintext"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -91,7 +92,7 @@ func (t *tool) failure(out process.Output) *fault.Error {
 
 // shown returns a stream as text, with the middle of a long one omitted.
 func shown(b []byte, most int) string {
-	text := process.Plain(string(b))
+	text := plaintext.Of(string(b))
 	head, tail, omitted := escape.Ends(text, most/2, most/2)
 	if omitted == 0 {
 		return text

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/internal/plaintext"
 )
 
 // capture keeps the head and the tail of an output, and saves the whole output to a file if it is
@@ -115,7 +117,7 @@ func (c *capture) finish(r *Result) {
 		r.Text = text(head, c.total)
 		return
 	}
-	r.Text = Plain(string(head)) + mark + Plain(string(tail))
+	r.Text = plaintext.Of(string(head)) + mark + plaintext.Of(string(tail))
 }
 
 // trimEnd and trimStart remove the partial line where text was cut; of a long line, only the

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
@@ -108,9 +109,12 @@ func TestStreamEvents(t *testing.T) {
 	c := session(t, config.Parameters{TargetDir: t.TempDir(), Conversation: config.Conversation{Models: model.Always(provider{echo}), Model: "local"}})
 	var out bytes.Buffer
 	require.NoError(t, streamEvents(t.Context(), c, "Hello", &out))
-	require.Contains(t, out.String(), `{"type":"text","text":"turns: `)
+	require.Contains(t, out.String(), `{"type":"message","role":"assistant","content":"turns: `)
 	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
 	require.JSONEq(t, `{"type":"done"}`, string(lines[len(lines)-1]))
+	var last agent.Event
+	require.NoError(t, json.Unmarshal(lines[len(lines)-1], &last))
+	require.True(t, last.Type.Ends())
 }
 
 // FD-06: the model may call the subagent, which is declared to it as a tool.

@@ -1,4 +1,5 @@
-package process
+// Package plaintext converts the output of programs for a terminal into plain text.
+package plaintext
 
 import (
 	"strconv"
@@ -6,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns terminal output as the text that a user finally sees. Escape sequences and control
+// Of returns terminal output as the text that a user finally sees. Escape sequences and control
 // characters are removed, text that the cursor returned to, in its line or in the last 40 lines, is
 // overwritten, and line ends are \n. Text that clearing the screen removed is kept before the rest.
 // A NUL becomes ␀, and invalid UTF-8 becomes U+FFFD. Plain text is returned unchanged.
-func Plain(s string) string {
+func Of(s string) string {
 	if isPlain(s) {
 		return s
 	}
@@ -25,14 +26,15 @@ func Plain(s string) string {
 
 func isPlain(s string) bool {
 	for _, r := range s {
-		if r != '\n' && r != '\t' && control(r) || r == utf8.RuneError {
+		if r != '\n' && r != '\t' && Control(r) || r == utf8.RuneError {
 			return false
 		}
 	}
 	return true
 }
 
-func control(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
+// Control reports whether r is a control character.
+func Control(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
 
 // The size of the screen. It has at least one line; lines may be longer than it is wide.
 const (
@@ -68,7 +70,7 @@ func (p *plainer) step() {
 		p.escape()
 	case r == 0:
 		p.put('␀')
-	case r != '\t' && control(r):
+	case r != '\t' && Control(r):
 	default:
 		p.put(r)
 	}

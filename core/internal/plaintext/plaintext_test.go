@@ -1,4 +1,4 @@
-package process_test
+package plaintext_test
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/internal/plaintext"
 )
 
-func TestPlain(t *testing.T) {
+func TestOf(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"plain":              {"a\tb\nü 漢\n", "a\tb\nü 漢\n"},
 		"colour":             {"\x1b[1;31mred\x1b[0m.", "red."},
@@ -62,23 +62,23 @@ func TestPlain(t *testing.T) {
 		"not UTF-8":          {"a\xff\xc3", "a\ufffd\ufffd"},
 		"replacement kept":   {"\ufffd", "\ufffd"},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, process.Plain(tt.in)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, plaintext.Of(tt.in)) })
 	}
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzOf(f *testing.F) {
 	for _, s := range []string{
 		"a\r\x1b[Kb\n", "\x1b]0;t\a\x1b[2K\b", "\x1b(B\x1bP\x1b\\\xff\x00", "ü\u0085\x1b[1;2H", "\x1b[40;9999Hx\x1b[2J", "\x1b7\n\x1b8\x1b[J\x1b[s\x1b[9A\x1b[u",
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := process.Plain(s)
+		got := plaintext.Of(s)
 		require.True(t, utf8.ValidString(got))
 		if !strings.ContainsRune(s, 0x1b) {
 			require.Equal(t, strings.Count(s, "\n"), strings.Count(got, "\n"))
 		}
-		require.Equal(t, got, process.Plain(got))
+		require.Equal(t, got, plaintext.Of(got))
 		require.LessOrEqual(t, len(got), 30*len(s))
 		require.False(t, strings.ContainsFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }), "%q", got)
 	})
