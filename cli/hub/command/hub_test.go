@@ -5,9 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -293,6 +298,14 @@ func TestJob(t *testing.T) {
 		require.Error(t, err, "%s: %s", name, out)
 	}
 
+	require.Contains(t, h.ok("logs", id), "undo     1.1 safe_patch: "+filepath.Join(h.app, "f.txt"))
+	undo := h.ok("restore", id[:6], "1.1")
+	eventually(t, func() bool { return h.job(undo).Status == "done" }, h.job(undo).Error)
+	require.Equal(t, "one\ntwo\n", h.read("f.txt"))
+	require.Contains(t, h.ok("verify"), "5 entries are valid")
+	_, err = h.run("restore", undo, "1")
+	require.Error(t, err)
+
 	_, err = h.run("cancel", id)
 	require.Error(t, err) // it has ended
 	_, err = h.run("submit", "--workspace", "a.*", "x")
@@ -398,7 +411,7 @@ func TestPermissions(t *testing.T) {
 	require.Contains(t, h.ok("keys", "list"), "w1 worker U")
 	require.Contains(t, h.ok("keys", "config"), "allow_responses")
 	for _, args := range [][]string{
-		{"serve", "--listen", "0.0.0.0:0"}, {"jobs", "--nats", "nats://192.0.2.1:4222"}, {"keys", "add", "a.b", "--role", "viewer"}, {"keys", "add", "x", "--role", "king"}, {"keys", "add", "x"}, {"keys", "add", "w1", "--role", "viewer"}, {"worker"}, {"nothing"},
+		{"serve", "--listen", "0.0.0.0:0"}, {"serve", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"}, {"jobs", "--nats", "nats://192.0.2.1:4222"}, {"keys", "add", "a.b", "--role", "viewer"}, {"keys", "add", "x", "--role", "king"}, {"keys", "add", "x"}, {"keys", "add", "w1", "--role", "viewer"}, {"worker"}, {"nothing"},
 	} {
 		out, err := h.run(args...)
 		require.Error(t, err, "%v: %s", args, out)
@@ -449,4 +462,28 @@ func TestKilledWorkerWithoutApprover(t *testing.T) {
 	eventually(t, func() bool { return h.job(id).Status == "failed" })
 	require.Contains(t, h.job(id).Error, "no approver continued the job")
 	require.Equal(t, "ran\n", h.read("ran"))
+}
+
+// HB-05: the hub serves its page to users with a token.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	h := &hub{t: t, home: root, dir: filepath.Join(root, "hub")}
+	p := h.serve("--http", "127.0.0.1:0")
+	at := regexp.MustCompile(`the web page is at (http://\S+)`)
+	eventually(t, func() bool { return at.MatchString(p.out.String()) })
+	page := at.FindStringSubmatch(p.out.String())[1]
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := &http.Client{Jar: jar}
+	resp, err := browser.PostForm(page+"login", url.Values{"token": {h.ok("keys", "token", "admin")}})
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "There are no jobs yet.")
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	<-p.done
+	require.Equal(t, 0, p.ProcessState.ExitCode())
+	require.NoFileExists(t, filepath.Join(h.dir, "url"))
 }

@@ -113,7 +113,19 @@ func (h *hub) jobCommands() []*cobra.Command {
 			})
 		},
 	}
-	return []*cobra.Command{submit, jobs, logs, cancel}
+	restore := &cobra.Command{
+		Use: "restore ID CHECKPOINT", Short: "Submit a job that undoes a turn or a call of an ended job, such as 1 or 1.2", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return h.with(func(call call) error {
+				r, err := call(cmd.Context(), service.Restore, service.Request{ID: args[0], Restore: args[1]})
+				if err == nil {
+					_, err = fmt.Fprintln(h.out, r.Job.ID)
+				}
+				return err
+			})
+		},
+	}
+	return []*cobra.Command{restore, submit, jobs, logs, cancel}
 }
 
 // call sends a request.

@@ -2,8 +2,10 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/hub/server"
 	"github.com/fettle-dev/fettle/cli/hub/service"
 	"github.com/fettle-dev/fettle/cli/hub/store"
+	"github.com/fettle-dev/fettle/cli/hub/web"
+	"github.com/fettle-dev/fettle/cli/internal/httpserve"
 )
 
 // serveFlags are the flags of serve.
@@ -26,6 +30,8 @@ type serveFlags struct {
 	keep                store.Retention
 	maxStore            int64
 	noSync              bool
+	http                string   // of the web page
+	hosts               []string // of requests to it
 }
 
 func (h *hub) serveCommand() *cobra.Command {
@@ -49,6 +55,8 @@ users fettle-hub keys config prints for its configuration.`,
 	flags.StringVar(&f.addr, "listen", defaultAddr, "`address` of the embedded server, HOST:PORT; port 0 selects a free port")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate of the embedded server")
 	flags.StringVar(&f.certKey, "tls-key", "", "`file` with the key of the certificate")
+	flags.StringVar(&f.http, "http", "", "`address` of the web page, HOST:PORT; other machines can reach it only with --tls-cert (default: no page)")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "accepted `hosts` of requests to the web page, in addition to loopback hosts and the host of --http")
 	flags.DurationVar(&f.keep.Log, "keep-log", 30*24*time.Hour, "`age` after which jobs and logs are removed")
 	flags.DurationVar(&f.keep.Ledger, "keep-ledger", 0, "`age` after which entries of the ledger are removed (default: never)")
 	flags.IntVar(&f.keep.Replicas, "replicas", 1, "`number` of servers of a cluster that store each message")
@@ -86,8 +94,43 @@ func (h *hub) serve(ctx context.Context, f *serveFlags) error {
 		}
 	}
 	h.print("serving at " + h.target())
-	<-ctx.Done()
-	return nil
+	if f.http == "" {
+		<-ctx.Done()
+		return nil
+	}
+	return h.serveWeb(ctx, f, nc, api)
+}
+
+// serveWeb serves the web page until ctx ends.
+func (h *hub) serveWeb(ctx context.Context, f *serveFlags, nc *nats.Conn, api *service.Service) error {
+	host, _, err := net.SplitHostPort(f.http)
+	if err != nil {
+		return fmt.Errorf("the address %q of --http is not HOST:PORT", f.http)
+	}
+	if !server.IsLoopback(host) && f.cert == "" {
+		return fmt.Errorf("other machines can reach %s and TLS is not configured: give --tls-cert and --tls-key, or an address of 127.0.0.1", f.http)
+	}
+	site, err := web.New(ctx, web.Options{NC: nc, Service: api, Users: h.keys().Users, Hosts: append(slices.Clone(f.hosts), host), TLS: f.cert != ""})
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", f.http)
+	if err != nil {
+		_ = site.Close()
+		return err
+	}
+	scheme := "http"
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)
+		if err != nil {
+			_, _ = l.Close(), site.Close()
+			return err
+		}
+		l, scheme = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}), "https"
+	}
+	h.print("the web page is at " + scheme + "://" + l.Addr().String() + "/")
+	return httpserve.Serve(ctx, l, site.Handler(), site.Close)
 }
 
 // serverOf returns a connection with all permissions: to the embedded server, which it starts, or
@@ -221,6 +264,16 @@ func (h *hub) keysCommand() *cobra.Command {
 			return err
 		},
 	}
-	root.AddCommand(add, list, remove, config)
+	token := &cobra.Command{
+		Use: "token NAME", Short: "Create a new token of a user for the web page, and print it", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			secret, err := h.keys().NewToken(args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(h.out, secret)
+			}
+			return err
+		},
+	}
+	root.AddCommand(token, add, list, remove, config)
 	return root
 }

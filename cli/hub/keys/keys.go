@@ -5,6 +5,9 @@ package keys
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +20,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/fettle-dev/fettle/cli/hub/natsbus"
+	"github.com/fettle-dev/fettle/core/bus"
 )
 
 // Role is what a user may do. Roles add up.
@@ -40,6 +44,7 @@ type User struct {
 	Roles     []Role `json:"roles"`
 	Workspace string `json:"workspace,omitempty"` // of a worker
 	Key       string `json:"key"`                 // public NKey
+	Token     string `json:"token,omitempty"`     // SHA-256 of the token for the web page, in hex; "": none
 }
 
 // Has reports whether u has a role.
@@ -131,6 +136,38 @@ func (d Dir) Add(u User) (seed string, err error) {
 		return "", fmt.Errorf("keys: create a user: %w", err)
 	}
 	return seed, d.save(append(all, u))
+}
+
+// NewToken gives a user a new token for the web page, and returns it. The old one is invalid then.
+func (d Dir) NewToken(name string) (string, error) {
+	all, err := d.Users()
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(all, func(u User) bool { return u.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("keys: there is no user %.140q: fettle-hub keys list lists the users", name)
+	}
+	token := bus.NewID() + bus.NewID()
+	all[i].Token = tokenHash(token)
+	return token, d.save(all)
+}
+
+func tokenHash(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// ByToken returns the user with a token.
+func ByToken(all []User, token string) (User, bool) {
+	hash := tokenHash(token)
+	found, ok := User{}, false
+	for _, u := range all { // all, so that the time does not depend on the place
+		if u.Token != "" && subtle.ConstantTimeCompare([]byte(u.Token), []byte(hash)) == 1 {
+			found, ok = u, true
+		}
+	}
+	return found, ok
 }
 
 // Remove deletes a user and its seed.

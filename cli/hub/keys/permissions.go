@@ -34,7 +34,7 @@ func PermissionsOf(u User) Permissions {
 		}
 	}
 	if u.Has(Submitter) {
-		api("submit", "cancel", "jobs", "logs")
+		api("submit", "cancel", "jobs", "logs", "restore")
 	}
 	if u.Has(Approver) {
 		p.Publish = append(p.Publish, prefix+"answer.*.*."+u.Name)

@@ -21,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/hub/natsbus"
 	"github.com/fettle-dev/fettle/cli/hub/store"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
 // Version is the version of requests and responses.
@@ -33,6 +34,8 @@ const (
 	Jobs   = "jobs"
 	Logs   = "logs"
 	Ledger = "ledger"
+	// Restore submits a job that restores a checkpoint of an ended job.
+	Restore = "restore"
 )
 
 const (
@@ -50,6 +53,7 @@ type Request struct {
 	ID        string `json:"id,omitempty"`        // of a job; for logs and cancel its beginning
 	Workspace string `json:"workspace,omitempty"` // of submit
 	Prompt    string `json:"prompt,omitempty"`    // of submit
+	Restore   string `json:"restore,omitempty"`   // of restore: the checkpoint of the job ID
 	Worker    string `json:"worker,omitempty"`    // of ledger; "": list the workers
 	From      uint64 `json:"from,omitempty"`      // of logs and ledger: the Next of the last response
 }
@@ -164,6 +168,8 @@ func (s *Service) Do(ctx context.Context, method, user string, q Request) (r Res
 		return Response{Job: &j}, s.store.Cancel(ctx, s.nc, j, user)
 	case Ledger:
 		return s.ledger(ctx, q)
+	case Restore:
+		return s.restore(ctx, user, q)
 	}
 	return r, fmt.Errorf("the method %.40q is unknown", method)
 }
@@ -188,6 +194,21 @@ func (s *Service) submit(ctx context.Context, user string, q Request) (Response,
 	case natsbus.CheckToken(q.Workspace) != nil:
 		return Response{}, fmt.Errorf("the workspace %.140q is invalid: use letters, digits, - and _", q.Workspace)
 	}
+	return Response{Job: &j}, s.store.Submit(ctx, j)
+}
+
+func (s *Service) restore(ctx context.Context, user string, q Request) (Response, error) {
+	if _, err := checkpoint.ParseSelection(q.Restore); err != nil {
+		return Response{}, err
+	}
+	of, err := s.store.Find(ctx, q.ID)
+	if err != nil {
+		return Response{}, err
+	}
+	if !of.Status.Final() || of.Restore != "" {
+		return Response{}, fmt.Errorf("the job %s is %s: only an ended prompt can be restored", of.ID, of.Status)
+	}
+	j := store.Job{ID: bus.NewID(), Workspace: of.Workspace, By: user, Session: of.ID, Restore: q.Restore, Prompt: "Restore the checkpoint " + q.Restore + " of the job " + of.ID + "."}
 	return Response{Job: &j}, s.store.Submit(ctx, j)
 }
 

@@ -51,11 +51,15 @@ func (s Status) Final() bool { return s == Done || s == Failed || s == Cancelled
 
 // Job is a prompt for a workspace, and its state.
 type Job struct {
-	V         int       `json:"v"`
-	ID        string    `json:"id"` // also of its session
-	Workspace string    `json:"workspace"`
-	Prompt    string    `json:"prompt"`
-	By        string    `json:"by"` // the submitter
+	V         int    `json:"v"`
+	ID        string `json:"id"` // also of its session
+	Workspace string `json:"workspace"`
+	Prompt    string `json:"prompt"`
+	By        string `json:"by"` // the submitter
+	// Session is the job whose session a restore continues; "": its own. Restore is the checkpoint
+	// to restore, such as 1 or 1.2; "": the job is a prompt.
+	Session   string    `json:"session,omitempty"`
+	Restore   string    `json:"restore,omitempty"`
 	Submitted time.Time `json:"submitted"`
 
 	Status   Status    `json:"status"`

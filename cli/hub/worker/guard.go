@@ -96,14 +96,10 @@ func unrecorded(err error) error {
 
 // ended records the end of a call. A call whose end is not recorded counts as unfinished.
 func (r *run) ended(ctx context.Context, e ledger.Entry, one store.Unfinished) []string {
-	e.Event, e.Files = ledger.End, slices.Clone(e.Files)
-	for i := range e.Files {
-		e.Files[i].New = hashOf(e.Files[i].Path)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.lease.Left(), 0))
-	defer cancel()
-	err := r.persist(ctx, func() error { return r.ledger.Record(ctx, e) })
+	err := r.endedFiles(ctx, e)
 	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.lease.Left(), 0))
+		defer cancel()
 		err = r.note(ctx, func(all []store.Unfinished) []store.Unfinished {
 			return slices.DeleteFunc(all, func(u store.Unfinished) bool { return u.CallID == one.CallID || u.Digest == one.Digest })
 		})
@@ -112,6 +108,17 @@ func (r *run) ended(ctx context.Context, e ledger.Entry, one store.Unfinished) [
 		return []string{"The hub did not record the end of this call."}
 	}
 	return nil
+}
+
+// endedFiles records the end of a call, while the lease lasts.
+func (r *run) endedFiles(ctx context.Context, e ledger.Entry) error {
+	e.Event, e.Files = ledger.End, slices.Clone(e.Files)
+	for i := range e.Files {
+		e.Files[i].New = hashOf(e.Files[i].Path)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(r.lease.Left(), 0))
+	defer cancel()
+	return r.persist(ctx, func() error { return r.ledger.Record(ctx, e) })
 }
 
 // note changes the unfinished calls of the stored state.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,9 +151,12 @@ func (r *run) converse(ctx context.Context) (store.Status, string) {
 func (r *run) open(ctx context.Context, resume bool) (status store.Status, text string, err error) {
 	p, g, f := *r.o.Program, *r.o.Global, r.o.Flags
 	if resume {
-		f.Resume, f.Exact = r.job.ID, true
+		f.Resume, f.Exact = cmp.Or(r.job.Session, r.job.ID), true
 	} else {
 		f.SessionID = r.job.ID
+		if r.job.Session != "" {
+			return store.Failed, "The session of the job " + r.job.Session + " is not recorded in this workspace.", nil
+		}
 	}
 	hidden := &redact.Masker{}
 	options := chat.HostOptions{Program: &p, Global: &g, Flags: &f, Unsupported: builtin.Names(), Adjust: func(c *config.Parameters, hide *redact.Masker) {
@@ -160,6 +164,8 @@ func (r *run) open(ctx context.Context, resume bool) (status store.Status, text 
 		hidden = hide
 		c.Calls.Executing = append(c.Calls.Executing, r.executing)
 		c.Calls.Seam = r.seam
+		always := true // an approver elsewhere must be able to undo a change
+		c.Session.Checkpoints = &always
 	}}
 	err = chat.Host(ctx, options, func(ctx context.Context, h *chat.Hosted) error {
 		r.messages = h.Bus()
@@ -170,7 +176,12 @@ func (r *run) open(ctx context.Context, resume bool) (status store.Status, text 
 		defer func() { _ = bridge.Close() }()
 		for range h.Start(ctx) { // its notices are for a user at the workspace
 		}
+		if r.job.Restore != "" {
+			status, text = r.restore(ctx, h)
+			return nil
+		}
 		status, text = r.prompt(ctx, h, hidden)
+		r.checkpoints(context.WithoutCancel(ctx), h)
 		return nil
 	})
 	return status, text, err
