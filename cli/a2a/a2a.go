@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	mcp "github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/fettle-dev/fettle/core/redact"
+	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
 // Command returns the fettle a2a command.
@@ -109,7 +111,7 @@ func serve(ctx context.Context, p *program.Program, g *program.Flags, f *serveFl
 		}
 		s := newServer(p, g, f)
 		s.secrets = tokens
-		s.recorded = func(ctx context.Context, id string) bool { return isRecorded(ctx, first.Config(), hide, id) }
+		s.recorded = func(ctx context.Context, id string) (string, bool) { return recordedIn(ctx, first.Config(), hide, id) }
 		card := cardOf(first.Config(), len(tokens) > 0)
 		_, _ = fmt.Fprintf(p.Err, "fettle: serving A2A at http://%s/\n", l.Addr())
 		guarded := mcp.HTTPOptions{Tokens: tokens, Hosts: f.web.Names(), Origins: f.web.Origins}
@@ -124,19 +126,18 @@ func serve(ctx context.Context, p *program.Program, g *program.Flags, f *serveFl
 	return err
 }
 
-// isRecorded reports whether there is a recorded session with an id.
-func isRecorded(ctx context.Context, c *config.Config, hide *redact.Masker, id string) bool {
+// recordedIn returns the side directory of the recorded session with an id.
+func recordedIn(ctx context.Context, c *config.Config, hide *redact.Masker, id string) (dir string, ok bool) {
 	store, err := config.NewTranscripts(c, hide.Values())
 	if err != nil {
-		return false
+		return "", false
 	}
 	list, _, err := store.List(ctx)
-	for _, one := range list {
-		if err == nil && one.ID == id {
-			return true
-		}
+	if err != nil || !slices.ContainsFunc(list, func(one transcript.Summary) bool { return one.ID == id }) {
+		return "", false
 	}
-	return false
+	dir, err = store.SideDir(id)
+	return dir, err == nil
 }
 
 // handler serves the card and the requests of clients. The card requires no token, because a client

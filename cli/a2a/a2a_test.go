@@ -248,7 +248,7 @@ func TestRestart(t *testing.T) {
 
 	c.start()
 	require.Equal(t, -32001, c.call("tasks/get", `{"id":"`+string(asks.ID)+`"}`).Error.Code)
-	c.server.recorded = func(_ context.Context, id string) bool { return id == asks.ContextID }
+	c.server.recorded = func(_ context.Context, id string) (string, bool) { return c.home, id == asks.ContextID }
 	lost := c.task("tasks/get", `{"id":"`+string(asks.ID)+`"}`)
 	require.Equal(t, protocol.TaskStateFailed, lost.Status.State)
 	require.Contains(t, reason(lost), "The server was restarted")
@@ -341,4 +341,41 @@ func TestGuard(t *testing.T) {
 			require.Equal(t, tt.want, resp.StatusCode)
 		})
 	}
+}
+
+// FD-04: the outcomes of a session are read again, the last one of a task counts, and a line that a crash left
+// incomplete is ignored.
+func TestOutcomes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "side")
+	_, ok := outcomeOf(dir, "s.1")
+	require.False(t, ok)
+	for _, o := range []outcome{
+		{ID: "s.1", State: protocol.TaskStateFailed, Reason: "why"},
+		{ID: "s.2", State: protocol.TaskStateCompleted, Answer: strings.Repeat("x", 1<<20)},
+		{ID: "s.1", State: protocol.TaskStateCompleted, Answer: "one\ntwo"},
+	} {
+		require.NoError(t, keepOutcome(dir, o))
+	}
+	f, err := os.OpenFile(filepath.Join(dir, outcomesFile), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"id":"s.1","state":"fai`)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	o, ok := outcomeOf(dir, "s.1")
+	require.True(t, ok)
+	task := o.ended("s").snapshot(nil)
+	require.Equal(t, protocol.TaskStateCompleted, task.Status.State)
+	require.Equal(t, "one\ntwo", said(task))
+	_, ok = outcomeOf(dir, "s.3")
+	require.False(t, ok)
+}
+
+// FD-04: a too long answer ends with one note.
+func TestLongAnswer(t *testing.T) {
+	one := newTask(t.Context(), "s", &protocol.Message{})
+	one.say(strings.Repeat("x", maxAnswer-1))
+	for range 3 {
+		one.say("more")
+	}
+	require.Equal(t, 1, strings.Count(one.said(), "omitted"))
 }

@@ -20,11 +20,12 @@ const maxTasks = 1000
 
 // server handles the requests of clients. It implements [a2asrv.RequestHandler].
 type server struct {
-	program  *program.Program
-	global   *program.Flags
-	flags    *serveFlags
-	secrets  []string                                       // hidden from the model and from commands
-	recorded func(ctx context.Context, session string) bool // reports whether a session is recorded
+	program *program.Program
+	global  *program.Flags
+	flags   *serveFlags
+	secrets []string // hidden from the model and from commands
+	// recorded returns the side directory of a recorded session; ok is false for others.
+	recorded func(ctx context.Context, session string) (dir string, ok bool)
 
 	mu       sync.Mutex
 	opening  sync.Mutex // held while a session is opened
@@ -37,7 +38,7 @@ type server struct {
 var _ a2asrv.RequestHandler = (*server)(nil)
 
 func newServer(p *program.Program, g *program.Flags, f *serveFlags) *server {
-	return &server{program: p, global: g, flags: f, sessions: map[string]*session{}, tasks: map[protocol.TaskID]*task{}, recorded: func(context.Context, string) bool { return false }}
+	return &server{program: p, global: g, flags: f, sessions: map[string]*session{}, tasks: map[protocol.TaskID]*task{}, recorded: func(context.Context, string) (string, bool) { return "", false }}
 }
 
 // refuse returns an error for the client, of a class of the protocol.
@@ -46,7 +47,7 @@ func refuse(class error, format string, args ...any) error {
 }
 
 // find returns a task. The ID of a task contains that of its session, so that a task from before a
-// restart is known by its recorded session; its outcome is not.
+// restart is known by its recorded session, which also has the outcome of a task that had ended.
 func (s *server) find(ctx context.Context, id protocol.TaskID) (*task, error) {
 	s.mu.Lock()
 	t := s.tasks[id]
@@ -55,10 +56,15 @@ func (s *server) find(ctx context.Context, id protocol.TaskID) (*task, error) {
 		return t, nil
 	}
 	session, _, ok := strings.Cut(string(id), taskMark)
-	if !ok || transcript.CheckID(session) != nil || !s.recorded(ctx, session) {
-		return nil, refuse(protocol.ErrTaskNotFound, "there is no task %.80q", string(id))
+	if ok = ok && transcript.CheckID(session) == nil; ok {
+		if dir, recorded := s.recorded(ctx, session); recorded {
+			if kept, ok := outcomeOf(dir, id); ok {
+				return kept.ended(session), nil
+			}
+			return lostTask(id, session), nil
+		}
 	}
-	return lostTask(id, session), nil
+	return nil, refuse(protocol.ErrTaskNotFound, "there is no task %.80q", string(id))
 }
 
 // OnGetTask implements [a2asrv.RequestHandler].

@@ -181,11 +181,21 @@ func (s *session) work(t *task, text string) {
 		t.abandoned()
 		return
 	}
+	reason := display.Printable(s.host.Masked(r.reason))
+	s.keep(t, r.state, reason)
 	var parts []protocol.Part
-	if r.reason != "" {
-		parts = []protocol.Part{protocol.TextPart{Text: display.Printable(s.host.Masked(r.reason))}}
+	if reason != "" {
+		parts = []protocol.Part{protocol.TextPart{Text: reason}}
 	}
 	t.set(r.state, parts...)
+}
+
+// keep stores the outcome of a task for a time after a restart, before a client learns of it. Without a
+// recording, or on a full disk, the task is unknown then.
+func (s *session) keep(t *task, state protocol.TaskState, reason string) {
+	if dir, ok := s.server.recorded(s.ctx, s.id); ok {
+		_ = keepOutcome(dir, outcome{ID: t.id, State: state, Reason: reason, Answer: s.host.Masked(t.said()), Time: time.Now().UTC()})
+	}
 }
 
 // turn sets the running task.

@@ -38,6 +38,7 @@ type task struct {
 	status    protocol.TaskStatus
 	history   []*protocol.Message
 	answer    strings.Builder
+	full      bool          // the rest of the answer is omitted
 	asked     chan<- answer // of the open question; nil: none
 	cancelled bool          // by the client
 	readers   []*reader
@@ -68,7 +69,7 @@ func newTask(ctx context.Context, session string, m *protocol.Message) *task {
 func lostTask(id protocol.TaskID, session string) *task {
 	t := &task{id: id, context: session, ended: make(chan struct{}), cancel: func() {}}
 	t.status = statusOf(protocol.TaskStateFailed, protocol.NewMessageForTask(protocol.MessageRoleAgent, t, protocol.TextPart{
-		Text: "The server was restarted, and the outcome of this task was not kept. Its conversation was recorded: send a new message with the same context ID to continue it.",
+		Text: "The server was restarted before this task had ended. Its conversation was recorded: send a new message with the same context ID to continue it.",
 	}))
 	close(t.ended)
 	return t
@@ -83,6 +84,13 @@ func (t *task) state() protocol.TaskState {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.status.State
+}
+
+// said returns the answer so far.
+func (t *task) said() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.answer.String()
 }
 
 // paused reports whether no event follows in a state, unless the client sends a message.
@@ -153,10 +161,10 @@ func (t *task) say(text string) {
 	text = display.Printable(text)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if text == "" || t.status.State.Terminal() || t.answer.Len() >= maxAnswer {
+	if text == "" || t.status.State.Terminal() || t.full {
 		return
 	}
-	if t.answer.Len()+len(text) > maxAnswer {
+	if t.full = t.answer.Len()+len(text) > maxAnswer; t.full {
 		text = "\n[The rest of the answer was omitted: it is too long.]"
 	}
 	e := protocol.NewArtifactUpdateEvent(t, answerID, protocol.TextPart{Text: text})
