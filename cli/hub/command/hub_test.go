@@ -30,7 +30,7 @@ import (
 
 const (
 	program  = "fettle-hub"
-	patience = time.Minute
+	patience = 20 * time.Second
 )
 
 func TestMain(m *testing.M) {
@@ -233,7 +233,7 @@ func (h *hub) submit(prompt string) string {
 // approver answers each question with what answer returns; nil: not.
 func (h *hub) approver(answer func(q *natsbus.Question) bus.Answer) <-chan *natsbus.Question {
 	h.t.Helper()
-	questions := make(chan *natsbus.Question, 100)
+	questions := make(chan *natsbus.Question, 5000)
 	v, err := natsbus.Watch(context.Background(), h.connect("admin"), natsbus.WatchOptions{Actor: "admin", Question: func(q *natsbus.Question) {
 		questions <- q
 		if a := answer(q); a != nil {
