@@ -18,6 +18,7 @@ type answer struct {
 	artifacts   artifacts
 	narration   narration // texts that came with the state working
 	lastMessage string    // last message of the agent in the task's history
+	data        string    // the last message, as JSON, if it had only data: what a task without words waits for
 	message     string    // message of an agent that answers without a task
 	done        bool      // no further event is expected
 }
@@ -48,12 +49,18 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 		}
 		a.lastMessage = lastOf(e.History)
 		a.narrateTask(e)
-		return a.status(e.Status, false), true
+		news = a.status(e.Status)
+		a.done = a.state.Terminal() || a.waits()
+		return news, true
 	case *a2a.TaskStatusUpdateEvent:
+		a.request(e)
 		if e.Status.State == a2a.TaskStateWorking {
 			a.narration.add(e.Status.Message, e.Metadata, a.room())
 		}
-		return a.status(e.Status, e.Final), true
+		news = a.status(e.Status)
+		// A server may report a task as input-required while it goes on; only the final event ends the wait.
+		a.done = a.state.Terminal() || e.Final && a.state != a2a.TaskStateWorking && a.state != a2a.TaskStateSubmitted
+		return news, true
 	case *a2a.TaskArtifactUpdateEvent:
 		if e.Artifact == nil {
 			return "", false
@@ -64,13 +71,24 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 	return "", false
 }
 
-func (a *answer) status(s a2a.TaskStatus, final bool) string {
+func (a *answer) status(s a2a.TaskStatus) string {
 	a.state, a.statusText = s.State, ""
 	if s.Message != nil {
 		a.statusText = textOf(s.Message.Parts)
 	}
-	a.done = a.state.Terminal() || a.waits() || final && a.state != a2a.TaskStateWorking && a.state != a2a.TaskStateSubmitted
 	return a.statusText
+}
+
+// request keeps the data of a message that has no text and is no thought. Later text replaces it.
+func (a *answer) request(e *a2a.TaskStatusUpdateEvent) {
+	m := e.Status.Message
+	if m == nil || kindOf(e.Metadata) == kindThought || kindOf(m.Metadata) == kindThought {
+		return
+	}
+	a.data = ""
+	if onlyData(m.Parts) {
+		a.data = textOf(m.Parts)
+	}
 }
 
 // waits reports whether the task is paused until it receives more input.
@@ -107,8 +125,11 @@ func (a *answer) resultText() string {
 		}
 	}
 	status := a.statusText
-	if a.state == a2a.TaskStateWorking {
+	switch {
+	case a.state == a2a.TaskStateWorking:
 		status = "" // the narration has it
+	case status == "" && a.waits():
+		status = a.data
 	}
 	for _, text := range []string{status, a.message} {
 		if strings.TrimSpace(text) != "" && !slices.Contains(texts, text) {
@@ -140,6 +161,11 @@ func lastOf(history []*a2a.Message) string {
 
 // textOf returns the text of parts, one paragraph each.
 func textOf(parts a2a.ContentParts) string { return strings.TrimSpace(partText(parts, "\n")) }
+
+// onlyData reports whether a message consists of data.
+func onlyData(parts a2a.ContentParts) bool {
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p a2a.Part) bool { _, ok := p.(a2a.DataPart); return !ok })
+}
 
 // joined returns the text of an artifact. Its parts may split words.
 func joined(parts a2a.ContentParts) string { return partText(parts, "") }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/a2a"
@@ -98,7 +99,7 @@ func isCode(err error, code int) bool {
 // send sends the message, as a stream if the agent supports one. A stream that breaks after it has
 // named its task is not an error: the task can be polled.
 func (c *connection) send(ctx context.Context, text string, news func(string)) (*answer, error) {
-	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.TextPart{Text: text})
+	m := a2a.NewMessage(a2a.MessageRoleUser, partOf(text, c.thread.task != ""))
 	m.ContextID, m.TaskID = c.thread.context, a2a.TaskID(c.thread.task)
 	blocking := true
 	params := &a2a.MessageSendParams{Message: m, Config: &a2a.MessageSendConfig{Blocking: &blocking, AcceptedOutputModes: []string{"text/plain", "application/json"}}}
@@ -113,6 +114,16 @@ func (c *connection) send(ctx context.Context, text string, news func(string)) (
 		return nil, err
 	}
 	return c.first(raw, news)
+}
+
+// partOf returns the text as a part of a message. The answer to a task that waits for input is data if it is one JSON
+// object, because some servers accept decisions only in that form.
+func partOf(text string, waits bool) a2a.Part {
+	var data map[string]any
+	if waits && strings.HasPrefix(strings.TrimSpace(text), "{") && json.Unmarshal([]byte(text), &data) == nil {
+		return a2a.DataPart{Data: data}
+	}
+	return a2a.TextPart{Text: text}
 }
 
 // first returns the answer whose first event is raw. An invalid event is an error.

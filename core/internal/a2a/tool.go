@@ -172,6 +172,9 @@ func (r *remote) result(a *answer, text string) tools.Result {
 	switch a.state {
 	case a2a.TaskStateInputRequired:
 		reason, note = "INPUT_REQUIRED", "The agent needs more information. Call it again with the answer; it remembers the conversation so far.\n"
+		if a.statusText == "" && a.data != "" {
+			note += "Its request is data. Ask the user what to answer. It may require an answer in JSON: a query that is one JSON object is sent as data.\n"
+		}
 	case a2a.TaskStateAuthRequired:
 		failed = r.fail("requires an authentication that is not possible here", "Tell the user which sign-in it requires.", nil).Because(AuthRequired)
 	case a2a.TaskStateFailed:
