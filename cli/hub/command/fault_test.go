@@ -190,17 +190,19 @@ func TestKills(t *testing.T) {
 		states = h.jobs()
 		return len(states) == jobs && !slices.ContainsFunc(states, func(j job) bool { return j.Status == "queued" || j.Status == "running" })
 	}, time.Duration(scale(1, 10))*time.Minute, 100*time.Millisecond)
-	most := 0
+	again := 0
 	for _, j := range states {
 		require.Equal(t, "done", j.Status, "%+v", j)
-		most = max(most, j.Attempts)
+		if j.Attempts > 1 {
+			again++
+		}
 	}
 	for i := range jobs {
 		data, err := os.ReadFile(filepath.Join(dirs[i%workers], fmt.Sprintf("j%d.txt", i)))
 		require.NoError(t, err)
 		require.Equal(t, "zero\nline\n", string(data), i)
 	}
-	t.Logf("%d jobs are done, at most %d deliveries of one; %s", jobs, most, h.ok("verify"))
+	t.Logf("%d jobs are done, %d of them were delivered again; %s", jobs, again, h.ok("verify"))
 }
 
 // HB-06: idle sessions cost the hub little memory, and a question is answered at once.

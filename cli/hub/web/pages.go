@@ -34,8 +34,9 @@ const (
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"text": display.Printable, "line": display.Line,
-		"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
-		"short": func(id string) string { return id[:min(len(id), 12)] },
+		"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"verdict": func(v confirmation.Verdict) string { return approval.Verdict(string(v)) },
+		"short":   func(id string) string { return id[:min(len(id), 12)] },
 	}
 }
 
@@ -255,12 +256,12 @@ func (card) Refuses(c approval.Choice) bool { return c.Outcome == bus.Cancel }
 
 func classOf(line string) string {
 	switch {
+	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "@@"): // "+++ " may also be a line of the file; only the colour is at stake
+		return "place"
 	case strings.HasPrefix(line, "+"):
 		return "added"
 	case strings.HasPrefix(line, "-"):
 		return "removed"
-	case strings.HasPrefix(line, "@@"):
-		return "place"
 	}
 	return ""
 }

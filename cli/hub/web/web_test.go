@@ -154,9 +154,10 @@ func ask[Q bus.Question[A], A bus.Answer](s *site, q Q) <-chan reply {
 func edit(id, name, diff, content string) bus.ToolConfirmationRequest {
 	return bus.ToolConfirmationRequest{
 		CorrelationID: id, ToolCall: bus.ToolCall{Name: "safe_patch", Args: []byte(`{}`)},
-		Details:  bus.Confirmation{Type: confirmation.Edit, Title: "Change " + name + "?", EditDetails: &confirmation.EditDetails{FileName: name, FilePath: "/app/" + name, FileDiff: diff, NewContent: content}},
-		Decision: confirmation.Explanation{Decision: confirmation.AskUser, Reason: "It changes a file."},
-		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ModifyWithEditor, bus.Cancel},
+		Details:   bus.Confirmation{Type: confirmation.Edit, Title: "Change " + name + "?", EditDetails: &confirmation.EditDetails{FileName: name, FilePath: "/app/" + name, FileDiff: diff, NewContent: content}},
+		Decision:  confirmation.Explanation{Decision: confirmation.AskUser, Reason: "It changes a file."},
+		Outcomes:  []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ModifyWithEditor, bus.Cancel},
+		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"changes of files in this workspace"}}},
 	}
 }
 
