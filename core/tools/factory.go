@@ -193,7 +193,7 @@ func checkVaries(s Spec) error {
 	}
 	for _, name := range s.Varies {
 		if _, ok := schema.Properties[name]; !ok {
-			return badTool(s.Name, fmt.Errorf("Varies names %s, which is not one of its arguments", quoteClipped(name)))
+			return badTool(s.Name, fmt.Errorf("argument %s in Varies is not in the schema", quoteClipped(name)))
 		}
 	}
 	return nil
