@@ -121,7 +121,7 @@ func TestReconnect(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "a.txt"))
 }
 
-// FD-06: the first answer counts; the other client is told that the question has ended, and its answer is refused.
+// FD-06: the first answer counts; the other client receives a message that the question has ended, and its answer is refused.
 func TestTwoApprovers(t *testing.T) {
 	address, dir := serve(t, writes)
 	first, second := connect(t, address), connect(t, address)
