@@ -35,6 +35,19 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// HB-01: the hub is a module of its own, so that no requirement of NATS is in the main module.
+func TestLayoutHubIsAModule(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(readFile(t, "cli/hub/go.mod"), "github.com/nats-io/nats.go") {
+		t.Error("cli/hub/go.mod does not require NATS")
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if strings.Contains(readFile(t, name), "nats-io") {
+			t.Errorf("%s of the main module mentions NATS", name)
+		}
+	}
+}
+
 // The program has three lines: its code is in package cli, where it can be called and
 // tested.
 func TestLayoutProgramIsThreeLines(t *testing.T) {

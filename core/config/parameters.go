@@ -256,8 +256,9 @@ type Calls struct {
 	Executing []scheduler.Executing
 	// Observe observes each call, including those of derived Configs.
 	Observe []scheduler.Observe
-	// Seam is called by tests at the named moments of a call, on its goroutine; nil:
-	// it is not called. They are those of [filestate.Options.Hook], of
+	// Seam is called at the named moments of a call, on its goroutine, by tests and by
+	// a program that checks a condition immediately before a file changes; nil: it is
+	// not called. They are those of [filestate.Options.Hook], of
 	// [mutation.Window], "commit:" with a [commit.Step], and "apply" before a patch is
 	// applied. Only the last two return its error, and fail with it as by a failing
 	// disk; they pass no path. Derived Configs share it.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/hub/keys"
@@ -244,4 +245,50 @@ func memory(t *testing.T, p *process) int64 {
 	pages, err := strconv.ParseInt(strings.Fields(string(data))[1], 10, 64)
 	require.NoError(t, err)
 	return pages * int64(os.Getpagesize())
+}
+
+// HB-06: a hub with a full disk stops changes: an answer that cannot be recorded is refused, and
+// once there is room again, the job continues.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	h, serving := newHub(t, patchTurns)
+	serving.kill()
+	h.serve("--max-store", "3000000")
+	questions := h.approver(func(*natsbus.Question) bus.Answer { return nil })
+	h.worker("--lease", "60s")
+	id := h.submit("Make it loud.")
+	q := <-questions
+	nc := h.connect("admin")
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(2*time.Second))
+	require.NoError(t, err)
+	for fill := make([]byte, 500_000); err == nil; {
+		_, err = js.Publish(t.Context(), "fettle.v1.log.app.fill", fill)
+	}
+	for size := 100_000; size > 10; size /= 2 {
+		for err = nil; err == nil; {
+			_, err = js.Publish(t.Context(), "fettle.v1.log.app.fill", make([]byte, size))
+		}
+	}
+	require.ErrorIs(t, q.Answer(t.Context(), yes(q)), natsbus.ErrRefused)
+	require.Equal(t, "one\ntwo\n", h.read("f.txt"))
+	stream, err := js.Stream(t.Context(), "FETTLE_LOG")
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject("fettle.v1.log.app.fill")))
+	require.NoError(t, q.Answer(t.Context(), yes(q)))
+	eventually(t, func() bool { return h.job(id).Status == "done" })
+	require.Equal(t, "one\nTWO\n", h.read("f.txt"))
+}
+
+// HB-06: a worker leaves a job of a newer version in the queue, and a request of another version is
+// refused with the remedy.
+func TestVersionSkew(t *testing.T) {
+	t.Parallel()
+	h, _ := newHub(t, patchTurns)
+	nc := h.connect("admin")
+	require.NoError(t, nc.Publish("fettle.v1.job.app", []byte(`{"v": 2, "id": "new", "workspace": "app", "prompt": "x"}`)))
+	p := h.worker()
+	eventually(t, func() bool { return strings.Contains(p.out.String(), "update this program") })
+	reply, err := nc.Request("fettle.v1.api.jobs.admin", []byte(`{"v": 2}`), patience)
+	require.NoError(t, err)
+	require.Contains(t, string(reply.Data), "update the older program")
 }

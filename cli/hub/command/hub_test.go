@@ -46,7 +46,6 @@ type hub struct {
 	home string
 	dir  string // of the hub
 	app  string // the workspace
-	args []string
 }
 
 // process is a running process.
@@ -271,6 +270,7 @@ func TestJob(t *testing.T) {
 	require.Contains(t, out, "safe_patch: success")
 	require.Contains(t, out, "admin answers the question about safe_patch: proceed_once")
 	require.Contains(t, out, "The job is done. Finished.")
+	require.Regexp(t, `At most [0-9.]+(µs|ms) lay between the check`, out)
 	require.Equal(t, "one\nTWO\n", h.read("f.txt"))
 	q := (<-questions).Message.(bus.ToolConfirmationRequest)
 	require.Contains(t, q.Details.FileDiff, "+TWO")

@@ -367,7 +367,9 @@ func (g *Bridge) accept(m *nats.Msg) error {
 	g.mu.Unlock()
 	err = nil
 	if g.o.Answered != nil {
-		err = g.o.Answered(actor, one.question, decoded.(bus.Answer))
+		if g.o.Answered(actor, one.question, decoded.(bus.Answer)) != nil {
+			err = ErrRefused
+		}
 	}
 	if err == nil {
 		err = g.bus.Publish(decoded)

@@ -67,6 +67,9 @@ var (
 	ErrOutcome = errors.New("natsbus: the question does not offer this outcome")
 	// ErrVersion is returned for a message of another version of the protocol.
 	ErrVersion = errors.New("natsbus: the other side uses another version of the protocol; update the older program")
+	// ErrRefused is returned if [Options].Answered refuses an answer, for example because it cannot
+	// be recorded. The question stays open.
+	ErrRefused = errors.New("natsbus: the session cannot record the answer now; answer again later")
 	// ErrGone is returned if no session receives the answer.
 	ErrGone = errors.New("natsbus: the session is not connected; retry once it is")
 )
@@ -75,7 +78,7 @@ var (
 func codes() map[string]error {
 	return map[string]error{
 		"answered": bus.ErrAnswered, "withdrawn": bus.ErrWithdrawn, "unknown": bus.ErrUnknownQuestion, "invalid": bus.ErrInvalid,
-		"closed": bus.ErrClosed, "digest": ErrDigest, "outcome": ErrOutcome, "version": ErrVersion, "no-approver": bus.ErrNoApprover,
+		"closed": bus.ErrClosed, "digest": ErrDigest, "outcome": ErrOutcome, "refused": ErrRefused, "version": ErrVersion, "no-approver": bus.ErrNoApprover,
 	}
 }
 

@@ -175,7 +175,7 @@ func TestRefusedAnswers(t *testing.T) {
 	require.ErrorIs(t, send("s1", q.Digest, bus.AskUserResponse{CorrelationID: "1"}), bus.ErrInvalid)
 	require.ErrorIs(t, send("s2", q.Digest, yes("1")), natsbus.ErrGone)
 	require.Error(t, send("s1.>", q.Digest, yes("1")))
-	require.ErrorIs(t, send("s1", q.Digest, yes("1")), bus.ErrClosed) // Answered refuses
+	require.ErrorIs(t, send("s1", q.Digest, yes("1")), natsbus.ErrRefused)
 	for version, want := range map[string]string{"": "version", "2": "version", "1": "invalid"} {
 		m := nats.NewMsg("fettle.v1.answer.s1.ann")
 		m.Header.Set("Fettle-Version", version)

@@ -56,7 +56,7 @@ type Question struct {
 }
 
 // Answer sends an answer, and returns once the session has accepted or refused it. The error is
-// [bus.ErrAnswered], [bus.ErrWithdrawn], [bus.ErrUnknownQuestion], [ErrDigest], [ErrOutcome],
+// [bus.ErrAnswered], [bus.ErrWithdrawn], [bus.ErrUnknownQuestion], [ErrDigest], [ErrOutcome], [ErrRefused],
 // [ErrVersion], [ErrGone] or that of ctx.
 func (q *Question) Answer(ctx context.Context, a bus.Answer) error {
 	v := q.viewer

@@ -37,14 +37,13 @@ func (r *run) seam(at string, _ workspace.Path) error {
 		if r.lease.Check(context.Background()) != nil {
 			return lost()
 		}
-		r.checked.Store(time.Now().UnixNano())
-		if r.o.Checked != nil {
-			r.o.Checked()
-		}
+		r.mu.Lock()
+		r.checked = time.Now()
+		r.mu.Unlock()
 	case commit.StepExchanged:
-		if r.o.Exchanged != nil {
-			r.o.Exchanged(time.Duration(time.Now().UnixNano() - r.checked.Load()))
-		}
+		r.mu.Lock()
+		r.window = max(r.window, time.Since(r.checked))
+		r.mu.Unlock()
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fettle-dev/fettle/cli/chat"
@@ -35,11 +34,12 @@ type run struct {
 	lines    *lines
 	answers  answers
 	messages *bus.MessageBus
-	checked  atomic.Int64 // time of the last check before an exchange, in nanoseconds
 
 	mu       sync.Mutex
 	revision uint64 // of the stored state
 	doubtful []store.Unfinished
+	checked  time.Time     // of the last check before an exchange
+	window   time.Duration // the longest time between such a check and its exchange
 }
 
 // run runs the job, and reports whether its outcome is stored.
@@ -110,6 +110,9 @@ func (r *run) finish(ctx context.Context, status store.Status, text string) bool
 	}
 	last, cancel := context.WithTimeout(last, max(r.lease.Left(), 0))
 	defer cancel()
+	if r.window > 0 {
+		r.lines.add("notice", fmt.Sprintf("At most %s lay between the check of the lease and the exchange of a file.", r.window.Round(time.Microsecond)))
+	}
 	r.lines.add("state", strings.TrimSpace("The job is "+string(status)+". "+text))
 	r.lines.close(last)
 	r.job.Status = status

@@ -40,10 +40,6 @@ type Options struct {
 	Within   time.Duration    // time for an answer; 0: 10 minutes
 	Now      func() time.Time // of the lease; nil: time.Now
 	Report   func(text string)
-	// Checked is called after each check of the lease before an exchange, and Exchanged after the
-	// exchange, with the time between the two. Tests set them; nil: none.
-	Checked   func()
-	Exchanged func(window time.Duration)
 	// Secrets are values that no session may see.
 	Secrets []string
 }
