@@ -111,8 +111,7 @@ func TestBrowser(t *testing.T) {
 	audit(t, ctx, "a change")
 	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(320, 640)))
 	require.LessOrEqual(t, evaluate[int](t, ctx, "document.scrollingElement.scrollWidth"), 320)
-	tabTo(t, ctx, "proceed_once")
-	require.NoError(t, chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter)))
+	press(t, ctx, "proceed_once")
 	got := <-asked
 	require.NoError(t, got.err)
 	require.Equal(t, bus.ProceedOnce, got.answer.(bus.ToolConfirmationResponse).Outcome)
@@ -124,8 +123,7 @@ func TestBrowser(t *testing.T) {
 	require.Equal(t, "rgb(22, 22, 26)", evaluate[string](t, ctx, "getComputedStyle(document.body).backgroundColor"))
 	picture(t, ctx, "hub-dark-320.png")
 	audit(t, ctx, "a command, dark")
-	tabTo(t, ctx, "cancel")
-	require.NoError(t, chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter)))
+	press(t, ctx, "cancel")
 	require.Equal(t, bus.Cancel, (<-command).answer.(bus.ToolConfirmationResponse).Outcome)
 
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.web.URL+"/jobs/j1"), chromedp.WaitVisible("#line")))
@@ -134,12 +132,14 @@ func TestBrowser(t *testing.T) {
 	require.Empty(t, problems())
 }
 
-// tabTo presses the tabulator until the button with a value has the focus.
-func tabTo(t *testing.T, ctx context.Context, value string) {
+// press goes to the button with a value by the tabulator, presses it, and waits for the page that follows.
+func press(t *testing.T, ctx context.Context, value string) {
 	t.Helper()
 	for range 60 {
 		require.NoError(t, chromedp.Do(ctx, chromedp.KeyEvent(kb.Tab)))
 		if evaluate[string](t, ctx, "document.activeElement.value || ''") == value {
+			_, err := chromedp.RunResponse(ctx, chromedp.KeyEvent(kb.Enter))
+			require.NoError(t, err)
 			return
 		}
 	}

@@ -284,8 +284,8 @@ func (s *Site) changes(w http.ResponseWriter, r *http.Request, _ visitor) {
 	flush := http.NewResponseController(w)
 	alive := time.NewTicker(15 * time.Second)
 	defer alive.Stop()
-	text := ": connected\n\n"
-	for {
+	const text = "event: change\ndata: {}\n\n"
+	for { // the first event is for what has changed between the page and its stream, or while it was broken
 		changed := s.state.changed()
 		if _, err := fmt.Fprint(w, text); err != nil || flush.Flush() != nil {
 			return
@@ -296,9 +296,7 @@ func (s *Site) changes(w http.ResponseWriter, r *http.Request, _ visitor) {
 		case <-s.state.done:
 			return
 		case <-changed:
-			text = "event: change\ndata: {}\n\n"
-		case <-alive.C:
-			text = "event: change\ndata: {}\n\n" // jobs change without an event of a session
+		case <-alive.C: // jobs change without an event of a session
 		}
 		if _, err := s.visitorOf(r); err != nil {
 			return // signed out

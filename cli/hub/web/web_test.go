@@ -374,7 +374,7 @@ func TestChangesAndMarkupOfThePage(t *testing.T) {
 	buffer := make([]byte, 1<<10)
 	n, err := resp.Body.Read(buffer)
 	require.NoError(t, err)
-	require.Contains(t, string(buffer[:n]), "connected")
+	require.Contains(t, string(buffer[:n]), "event: change", "a change before the stream is not lost")
 	_ = ask(s, edit("1", "f.txt", "+x\n", "x"))
 	n, err = resp.Body.Read(buffer)
 	require.NoError(t, err)
