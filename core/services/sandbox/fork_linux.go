@@ -38,6 +38,7 @@ type program struct {
 	slots  []uintptr
 	used   int
 	bad    bool  // a string contains a zero byte
+	held   []int // numbers of descriptors that only steps use
 	pid    int32 // of the sibling that opFork started
 	failed int   // the number of the failed step, from 1; 0: none
 	errno  syscall.Errno
@@ -172,6 +173,24 @@ func (p *program) call(what string, nr uintptr, args ...uintptr) *op {
 func (p *program) slot() int {
 	p.used++
 	return p.used
+}
+
+// number returns the number of a descriptor that nothing but steps use until release.
+func (p *program) number() (int, error) {
+	fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &Error{Step: "reserve a descriptor", Err: err}
+	}
+	p.held = append(p.held, fd)
+	return fd, nil
+}
+
+// release releases the descriptors of number.
+func (p *program) release() {
+	for _, fd := range p.held {
+		_ = unix.Close(fd)
+	}
+	p.held = nil
 }
 
 // text returns the address of a string that ends with a zero byte.

@@ -21,7 +21,8 @@ type mount struct {
 	source string // the path that is shown there; "": an empty directory
 	write  bool
 	dir    bool
-	slot   int // holds a copy of the source
+	slot   int      // holds a copy of the source
+	over   *Overlay // is shown instead of the source; nil: none
 }
 
 // maskedPath is the parent of an unreadable file and an unreadable directory, which replace masked
@@ -30,6 +31,10 @@ const maskedPath = "/dev/.masked"
 
 // mounts adds the steps that make the command's mounts.
 func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) error {
+	aliases, err := r.check()
+	if err != nil {
+		return err
+	}
 	all, links, err := s.layout(cmd, r)
 	if err != nil {
 		return err
@@ -42,6 +47,12 @@ func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) err
 			attributes := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
 			if !m.write {
 				attributes |= unix.MOUNT_ATTR_RDONLY
+			}
+			if m.over != nil {
+				if err := p.overlay(m.over, m.slot, attributes, m.write); err != nil {
+					return err
+				}
+				continue
 			}
 			p.copyTree(m.source, m.slot, attributes)
 		}
@@ -74,23 +85,28 @@ func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) err
 	p.call("mount /proc", unix.SYS_MOUNT, p.text("proc"), p.text("/proc"), p.text("proc"),
 		unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
 	if !r.ReadOnly {
-		for _, path := range r.Pinned {
+		for _, path := range r.existing(r.Pinned) {
 			p.cover(path, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 		}
-		for _, path := range r.Protected {
+		for _, path := range r.existing(r.Protected) {
 			p.cover(path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 		}
 	}
-	masked := slices.Concat(r.Masked, reachableSockets(all, r.Temp, s.o.Network))
+	masked := slices.Concat(aliases, r.Masked, reachableSockets(all, r.Temp, s.o.Network))
 	for _, path := range hiddenInHome {
 		if path, err := resolve(filepath.Join(s.o.Home, path)); err == nil && s.o.Home != "" && !slices.ContainsFunc(r.Writable, func(dir string) bool { return Below(dir, path) }) {
 			masked = append(masked, path)
 		}
 	}
 	for _, path := range masked {
-		if err := p.mask(path); err != nil {
-			return err
+		info, err := r.lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		if err != nil {
+			return &Error{Step: "hide " + path, Err: err}
+		}
+		p.mask(path, info.IsDir())
 	}
 	return nil
 }
@@ -110,6 +126,9 @@ func (s *Session) layout(cmd *exec.Cmd, r Rules) (all []mount, links [][2]string
 			return nil, nil, &Error{Step: "make / writable", Err: errors.New("the whole file system cannot be writable")}
 		}
 		show(dir, dir, !r.ReadOnly)
+		if o := r.overlay(dir); o != nil && len(shown) > 0 {
+			shown[len(shown)-1].over = o
+		}
 	}
 	show(r.Temp, r.Temp, true)
 	hidden := s.hidden(r)
@@ -144,7 +163,7 @@ func (s *Session) layout(cmd *exec.Cmd, r Rules) (all []mount, links [][2]string
 	})
 	for _, m := range shown {
 		outer := enclosing(all, m.path)
-		if outer != nil && outer.source != "" && (outer.write || !m.write) {
+		if outer != nil && outer.source != "" && (outer.write || !m.write) && (m.over == nil || outer.path == m.path) {
 			continue
 		}
 		all = append(all, m)
@@ -321,23 +340,15 @@ func (p *program) cover(path string, attributes uint64) {
 }
 
 // mask replaces an existing path by an unreadable one.
-func (p *program) mask(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return &Error{Step: "hide " + path, Err: err}
-	}
+func (p *program) mask(path string, dir bool) {
 	source := maskedPath + "/file"
-	if info.IsDir() {
+	if dir {
 		source = maskedPath + "/dir"
 	}
 	slot := p.slot()
 	p.copyTree(source, slot, unix.MOUNT_ATTR_RDONLY)
 	p.attach(slot, path).optional(unix.ENOENT) // it is hidden already
 	p.call("close "+path, unix.SYS_CLOSE).from(slot)
-	return nil
 }
 
 // deviceNames are the devices that commands see.

@@ -28,6 +28,9 @@ func Probe() error {
 	return &Error{Step: "create namespaces", Err: errors.New("not supported on " + runtime.GOOS + "/" + runtime.GOARCH)}
 }
 
+// ProbeOverlay returns the reason why this system cannot show overlays.
+func ProbeOverlay(string, string) error { return Probe() }
+
 // PID returns pid.
 func PID(pid int) int { return pid }
 

@@ -62,11 +62,17 @@ func (s *Session) prepare(p *program, k *keeper, cmd *exec.Cmd, r Rules) (releas
 	}
 	p.call(joining, unix.SYS_SETNS, uintptr(k.outer), flags) //nolint:gosec // a descriptor
 	p.call(joining, opFork)
+	opened = append(opened, p.release)
 	if err := s.mounts(p, cmd, r, files[0]); err != nil {
 		return nil, err
 	}
 	if ruleset >= 0 {
-		addTerminals(p, ruleset, access)
+		p.allow(ruleset, "/dev/pts", access)
+		for _, o := range r.Overlays {
+			if !r.ReadOnly {
+				p.allow(ruleset, o.Dir, access)
+			}
+		}
 	}
 	p.call("enter "+cmd.Dir, unix.SYS_CHDIR, p.text(cmd.Dir))
 	p.call("enter the nested namespace", unix.SYS_SETNS, k.nested.Fd(), unix.CLONE_NEWUSER)
@@ -129,14 +135,14 @@ func (p *program) pass(files [3]*os.File) {
 	p.call("close descriptors", unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
 }
 
-// addTerminals adds the command's own terminals to a ruleset.
-func addTerminals(p *program, ruleset int, access uint64) {
+// allow adds a directory that the command's mounts show to a ruleset.
+func (p *program) allow(ruleset int, path string, access uint64) {
 	rule := &unix.LandlockPathBeneathAttr{Allowed_access: access}
 	fd := p.slot()
-	p.call("open /dev/pts", unix.SYS_OPENAT, atCWD, p.text("/dev/pts"), unix.O_PATH|unix.O_CLOEXEC).to(fd)
+	p.call("open "+path, unix.SYS_OPENAT, atCWD, p.text(path), unix.O_PATH|unix.O_CLOEXEC).to(fd)
 	store := p.call("", opStore)
 	store.arg, store.mem = fd, &rule.Parent_fd
 	p.keep = append(p.keep, rule)
 	p.call("landlock", unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(rule))) //nolint:gosec // a descriptor
-	p.call("close /dev/pts", unix.SYS_CLOSE).from(fd)
+	p.call("close "+path, unix.SYS_CLOSE).from(fd)
 }

@@ -14,6 +14,8 @@
 // of system calls before it executes the command. A failed step ends the child, and nothing is
 // started.
 //
+// A writable directory can be an [Overlay]: changes then go to another directory.
+//
 // A [Tree] finds the protected names that commands create where none existed before.
 package sandbox
 
@@ -49,7 +51,18 @@ type Rules struct {
 	Pinned    []string // existing directories in Writable that it may not move or remove
 	Temp      string   // its temporary directory, which is also mounted at /tmp; required
 	ReadOnly  bool     // it may write only in Temp
+	// Overlays replace directories in Writable. Not more than one command that may write in an overlay
+	// runs at a time.
+	Overlays []Overlay
 	// Ruleset returns the descriptor of a Landlock ruleset, to which the command's terminals are
 	// added with the given access, and a function that releases it. nil: there is no ruleset.
 	Ruleset func() (fd int, access uint64, release func(), err error)
+}
+
+// Overlay shows a directory together with the changes in another one, in the format of overlayfs with
+// its option userxattr. Commands see neither Upper nor Work, nor Dir without the changes.
+type Overlay struct {
+	Dir   string // no file system is mounted below it; required
+	Upper string // receives changes; not in a writable directory; required
+	Work  string // an empty directory on the file system of Upper; required
 }

@@ -131,14 +131,20 @@ func (w *watches) isLocal(fd int, device uint64) bool {
 	if !known {
 		var stat unix.Statfs_t
 		if unix.Fstatfs(fd, &stat) == nil {
-			switch stat.Type {
-			case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
-				local = true
-			}
+			local = isLocal(stat.Type)
 		}
 		w.local[device] = local
 	}
 	return local
+}
+
+// isLocal reports whether all changes of a type of file system are made by this machine.
+func isLocal(fsType int64) bool {
+	switch fsType {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	}
+	return false
 }
 
 // end ends the watch of a directory.
