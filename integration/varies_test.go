@@ -52,5 +52,5 @@ func TestVaryingArguments(t *testing.T) {
 	require.Equal(t, 1, asked(noteParams{Book: "work", Text: "one", Lock: true}))
 
 	_, err = addNote(t, "texts")
-	require.ErrorContains(t, err, `Varies names "texts"`)
+	require.ErrorContains(t, err, `argument "texts" in Varies is not in the schema`)
 }
