@@ -28,6 +28,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli"
 	"github.com/fettle-dev/fettle/cli/guard"
+	"github.com/fettle-dev/fettle/cli/guard/gateway"
 	"github.com/fettle-dev/fettle/cli/guard/hook"
 	"github.com/fettle-dev/fettle/cli/guard/importer"
 	"github.com/fettle-dev/fettle/core/config/layout"
@@ -61,7 +62,7 @@ func fettle() {
 
 // fettleGuard runs the program for other agents.
 func fettleGuard() {
-	os.Exit(guard.Main("fettle-guard", hook.Command(), importer.Command()))
+	os.Exit(guard.Main("fettle-guard", hook.Command(), gateway.Command(), importer.Command()))
 }
 
 // layoutVariable holds the layout of the scripts.
