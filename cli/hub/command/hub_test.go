@@ -30,7 +30,7 @@ import (
 
 const (
 	program  = "fettle-hub"
-	patience = 20 * time.Second
+	patience = time.Minute
 )
 
 func TestMain(m *testing.M) {
