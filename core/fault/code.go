@@ -54,6 +54,9 @@ const (
 	// value.
 	// Remedy: correct the entry that the message names. fettle config validate lists all problems.
 	InvalidConfig Code = "invalid_config"
+	// A command or an action is not possible in a fork on this system or in this directory.
+	// Remedy: set fork.copy to true, so that the fork is a copy of the directories.
+	ForkUnsupported Code = "fork_unsupported"
 	// The directory is recorded as untrusted, and the request requires trust, such as the approval mode yolo.
 	// Remedy: run fettle trust if you trust the content of the directory, or use another approval mode.
 	UntrustedFolder Code = "untrusted_folder"

@@ -155,7 +155,7 @@ func TestCodesAreKept(t *testing.T) {
 		web_fetch_processing_error web_search_failed memory_tool_execution_error discovered_tool_execution_error private_address
 		mcp_tool_error mcp_server_unavailable mcp_sign_in_required mcp_resource_not_found
 		model_error limit_reached loop_detected invalid_stream session_not_found session_unreadable agent_execution_error
-		checkpoint_failed checkpoint_not_found restore_refused later_work not_kept`)
+		checkpoint_failed checkpoint_not_found restore_refused fork_unsupported later_work not_kept`)
 	require.ElementsMatch(t, found, kept) // without duplicates
 }
 

@@ -47,8 +47,8 @@ func (p *plan) close() {
 
 // plan checks the operations. It returns the index of the refused one, -1 for the set.
 func (s *Service) plan(operations []Operation) (p *plan, failed int, err error) {
-	if len(operations) == 0 || len(operations) > MaxOperations {
-		return nil, -1, invalid(fmt.Sprintf("A set has 1 to %d operations, not %d.", MaxOperations, len(operations)), "Split the set.")
+	if len(operations) == 0 || len(operations) > s.max {
+		return nil, -1, invalid(fmt.Sprintf("A set has 1 to %d operations, not %d.", s.max, len(operations)), "Split the set.")
 	}
 	p = &plan{operations: len(operations)}
 	for i, o := range operations {

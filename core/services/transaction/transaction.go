@@ -30,7 +30,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// MaxOperations is the highest number of operations of one set. Each holds up to three descriptors.
+// MaxOperations is the default of [Options.MaxOperations]. Each holds up to three descriptors.
 const MaxOperations = 100
 
 // lockWait is how long a commit waits for another set of the project.
@@ -94,6 +94,8 @@ type Options struct {
 	// RecoveryDir is the directory of the journals, absolute and outside of every project. It is
 	// created on first use, with mode 0700. "": every set is refused.
 	RecoveryDir string
+	// MaxOperations is the highest number of operations of a set. 0: [MaxOperations].
+	MaxOperations int
 	// Logger receives problems that a call cannot report to its caller. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Hook, if set, is called at each step, on the goroutine of the call. Its error ends the commit
@@ -107,6 +109,7 @@ type Service struct {
 	files     Files
 	committer *commit.Committer
 	dir       string
+	max       int
 	log       *slog.Logger
 	hook      func(Step) error
 }
@@ -114,7 +117,7 @@ type Service struct {
 // New returns a Service. It does no I/O.
 func New(o Options) *Service {
 	return &Service{
-		files: o.Files, committer: o.Committer, dir: o.RecoveryDir, hook: o.Hook,
+		files: o.Files, committer: o.Committer, dir: o.RecoveryDir, hook: o.Hook, max: cmp.Or(o.MaxOperations, MaxOperations),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package fork
+
+func isReadOnly(error) bool { return false }

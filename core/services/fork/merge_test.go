@@ -1,0 +1,234 @@
+package fork_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/fork"
+)
+
+func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
+	for _, mode := range []fork.Mode{fork.Overlay, fork.Copy} {
+		t.Run(string(mode), func(t *testing.T) { test(t, mode) })
+	}
+}
+
+func first(s string) string { return strings.Replace(s, "1\n", "one\n", 1) }
+func last(s string) string  { return strings.Replace(s, "10\n", "ten\n", 1) }
+
+// FK-05: each verdict, and what a merge makes of it.
+func TestVerdicts(t *testing.T) {
+	tests := map[string]struct{ base, fork, now, verdict, want string }{
+		"modified":           {ten, first(ten), ten, "merged", first(ten)},
+		"both":               {ten, first(ten), last(ten), "merged", last(first(ten))},
+		"reverted":           {ten, ten, last(ten), "unchanged", last(ten)},
+		"identical":          {ten, first(ten), first(ten), "identical", first(ten)},
+		"same lines":         {ten, first(ten), strings.Replace(ten, "1\n", "uno\n", 1), "conflict text", strings.Replace(ten, "1\n", "uno\n", 1)},
+		"added":              {"gone", "new\n", "gone", "merged", "new\n"},
+		"added executable":   {"gone", "x!new\n", "gone", "merged", "x!new\n"},
+		"added twice":        {"gone", "new\n", "other\n", "conflict text", "other\n"},
+		"added equally":      {"gone", "new\n", "new\n", "identical", "new\n"},
+		"deleted":            {ten, "gone", ten, "merged", "gone"},
+		"deleted, changed":   {ten, "gone", first(ten), "conflict delete_modify", first(ten)},
+		"changed, deleted":   {ten, first(ten), "gone", "conflict delete_modify", "gone"},
+		"deleted twice":      {ten, "gone", "gone", "identical", "gone"},
+		"mode":               {ten, "x!" + ten, ten, "merged", "x!" + ten},
+		"mode and text":      {ten, "x!" + ten, first(ten), "merged", "x!" + first(ten)},
+		"text and mode":      {ten, first(ten), "x!" + ten, "merged", "x!" + first(ten)},
+		"mode with text":     {ten, "x!" + first(ten), ten, "merged", "x!" + first(ten)},
+		"mode with text too": {ten, "x!" + first(ten), last(ten), "merged", "x!" + last(first(ten))},
+		"binary":             {"\x00a", "\x00b", "\x00c", "conflict binary", "\x00c"},
+		"binary alone":       {"\x00a", "\x00b", "\x00a", "merged", "\x00b"},
+		"no text":            {"a\xff\n", "b\xff\n", "c\xff\n", "conflict binary", "c\xff\n"},
+		"link":               {"-> a", "-> b", "-> a", "merged", "-> b"},
+		"link added":         {"gone", "-> b", "gone", "merged", "-> b"},
+		"link removed":       {"-> a", "gone", "-> a", "merged", "gone"},
+		"links":              {"-> a", "-> b", "-> c", "conflict link", "-> c"},
+		"dangling":           {"gone", "-> ../../nowhere", "gone", "merged", "-> ../../nowhere"},
+		"link to file":       {"-> a", "text\n", "-> a", "conflict type", "-> a"},
+		"file to link":       {ten, "-> a", ten, "conflict type", ten},
+		"file to link, text": {ten, "-> a", first(ten), "conflict type", first(ten)},
+		"line ending":        {"a\nb\n", "a\nb", "c\nb\n", "conflict text", "c\nb\n"},
+		"empty":              {"", "a\n", "", "merged", "a\n"},
+	}
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		for name, tt := range tests {
+			t.Run(name, func(t *testing.T) {
+				p := newProject(t, map[string]string{"d/f": tt.base, "d/other": "other\n"})
+				p.mode = mode
+				f := p.create("one")
+				p.change(f, map[string]string{"d/f": tt.fork})
+				p.write(map[string]string{"d/f": tt.now})
+				if tt.now == "gone" && tt.base == "gone" {
+					require.NoError(t, os.RemoveAll(filepath.Join(p.dir, "d/f")))
+				}
+				before, err := f.Compare(t.Context(), nil)
+				require.NoError(t, err)
+				r, err := p.merge(f, nil)
+				require.NoError(t, err)
+				require.Empty(t, r.KeptFiles)
+				require.Equal(t, tt.verdict, verdicts(r)["d/f"], "%+v", before)
+				want := map[string]string{"d/f": tt.want, "d/other": "other\n"}
+				maps.DeleteFunc(want, func(_, text string) bool { return text == "gone" })
+				require.Equal(t, want, tree(t, p.dir))
+				again, err := p.merge(f, nil)
+				require.NoError(t, err)
+				switch {
+				case strings.HasPrefix(tt.verdict, "conflict"):
+					require.Equal(t, tt.verdict, verdicts(again)["d/f"])
+					require.NotEmpty(t, again.Files[0].Reason+again.Files[len(again.Files)-1].Reason)
+				case mode == fork.Overlay:
+					require.Empty(t, again.Files)
+				default:
+					require.Zero(t, again.Clean()+again.Conflicts())
+				}
+				require.Equal(t, want, tree(t, p.dir))
+			})
+		}
+	})
+}
+
+// FK-05: nothing below .git and no ignored file is merged, unless asked.
+func TestLeftOut(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		p := newProject(t, map[string]string{".git/config": "old\n", "log": "old\n"})
+		p.mode = mode
+		f := p.create("one")
+		writeAll(t, f.Layers()[0].Upper, map[string]string{".git/config": "new\n", "sub/.GIT/hooks/x": "new\n"})
+		p.change(f, map[string]string{"log": "new\n"})
+		ignored := func(o *fork.MergeOptions) {
+			o.Ignored = func(path string) bool { return filepath.Base(path) == "log" }
+		}
+		r, err := p.merge(f, ignored)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"log": "clean"}, verdicts(&fork.Report{Files: r.Files[:1]}))
+		require.True(t, r.Files[0].Ignored)
+		require.Equal(t, map[string]string{".git/config": "old\n", "log": "old\n"}, tree(t, p.dir))
+		_, err = p.merge(f, func(o *fork.MergeOptions) { ignored(o); o.IncludeIgnored = true })
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{".git/config": "old\n", "log": "new\n"}, tree(t, p.dir))
+	})
+}
+
+// FK-05: directories that are removed, replaced, and put in place of files.
+func TestDirectories(t *testing.T) {
+	files := map[string]string{"d/a": "a\n", "d/e/b": "b\n", "f": "f\n"}
+	t.Run("removed", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.touch(f, "d/a")
+		p.touch(f, "d/e/b")
+		require.NoError(t, whiteout(filepath.Join(f.Layers()[0].Upper, "d")))
+		r, err := p.merge(f, nil)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"d/a": "merged", "d/e/b": "merged"}, verdicts(r))
+		require.Equal(t, map[string]string{"f": "f\n"}, tree(t, p.dir))
+		require.NoDirExists(t, filepath.Join(p.dir, "d"))
+		require.Empty(t, tree(t, f.Layers()[0].Upper))
+	})
+	t.Run("removed, but a file has changed", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.touch(f, "d/a")
+		p.touch(f, "d/e/b")
+		require.NoError(t, whiteout(filepath.Join(f.Layers()[0].Upper, "d")))
+		p.write(map[string]string{"d/a": "A\n", "d/new": "new\n"})
+		for range 2 {
+			r, err := p.merge(f, nil)
+			require.NoError(t, err)
+			require.Equal(t, "conflict delete_modify", verdicts(r)["d/a"])
+			require.Equal(t, "conflict unknown_base", verdicts(r)["d/new"])
+			require.Equal(t, map[string]string{"d/a": "A\n", "d/new": "new\n", "f": "f\n"}, tree(t, p.dir))
+		}
+	})
+	t.Run("replaced", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.touch(f, "d/a")
+		p.touch(f, "d/e/b")
+		p.touch(f, "d/n")
+		upper := f.Layers()[0].Upper
+		writeAll(t, upper, map[string]string{"d/a": "new a\n", "d/n": "n\n"})
+		require.NoError(t, opaque(filepath.Join(upper, "d")))
+		r, err := p.merge(f, nil)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"d/a": "merged", "d/n": "merged", "d/e/b": "merged"}, verdicts(r))
+		require.Equal(t, map[string]string{"d/a": "new a\n", "d/n": "n\n", "f": "f\n"}, tree(t, p.dir))
+		require.Empty(t, tree(t, upper))
+	})
+	t.Run("replaced, with a conflict", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.touch(f, "d/a")
+		p.touch(f, "d/e/b")
+		upper := f.Layers()[0].Upper
+		writeAll(t, upper, map[string]string{"d/a": "new a\n"})
+		require.NoError(t, opaque(filepath.Join(upper, "d")))
+		p.write(map[string]string{"d/e/b": "B\n"})
+		for n, verdict := range []string{"merged", "unchanged"} {
+			r, err := p.merge(f, nil)
+			require.NoError(t, err)
+			require.Equal(t, map[string]string{"d/a": verdict, "d/e/b": "conflict delete_modify"}, verdicts(r), n)
+			require.Equal(t, map[string]string{"d/a": "new a\n"}, tree(t, upper))
+		}
+	})
+	t.Run("in place of a file", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.touch(f, "f")
+		p.touch(f, "f/x")
+		writeAll(t, f.Layers()[0].Upper, map[string]string{"f/x": "x\n"})
+		r, err := p.merge(f, nil)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"f": "conflict type", "f/x": "conflict type"}, verdicts(r))
+		require.Equal(t, files, tree(t, p.dir))
+	})
+	t.Run("a file in place of it", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.touch(f, "d/a")
+		p.touch(f, "d/e/b")
+		writeAll(t, f.Layers()[0].Upper, map[string]string{"d": "file\n"})
+		r, err := p.merge(f, nil)
+		require.NoError(t, err)
+		require.Equal(t, 3, r.Conflicts(), "%v", verdicts(r))
+		require.Equal(t, files, tree(t, p.dir))
+	})
+	t.Run("a link in the workspace leads elsewhere", func(t *testing.T) {
+		p := newProject(t, files)
+		f := p.create("one")
+		p.change(f, map[string]string{"d/e/b": "B\n"})
+		elsewhere := t.TempDir()
+		writeAll(t, elsewhere, map[string]string{"b": "b\n"})
+		require.NoError(t, os.RemoveAll(filepath.Join(p.dir, "d/e")))
+		require.NoError(t, os.Symlink(elsewhere, filepath.Join(p.dir, "d/e")))
+		r, err := p.merge(f, nil)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"d/e/b": "conflict type"}, verdicts(r))
+		require.Equal(t, map[string]string{"b": "b\n"}, tree(t, elsewhere))
+	})
+}
+
+// FK-05: conflicts of texts are written with markers on request, once.
+func TestMarkers(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		p := newProject(t, map[string]string{"a": ten, "b": "\x00b"})
+		p.mode = mode
+		f := p.create("one")
+		p.change(f, map[string]string{"a": first(ten), "b": "\x00c"})
+		p.write(map[string]string{"a": last(strings.Replace(ten, "1\n", "uno\n", 1)), "b": "\x00d"})
+		markers := func(o *fork.MergeOptions) { o.Markers = true }
+		for range 2 {
+			_, err := p.merge(f, markers)
+			require.NoError(t, err)
+			require.Equal(t, map[string]string{
+				"a": "<<<<<<< workspace\nuno\n||||||| base\n1\n=======\none\n>>>>>>> fork one\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "b": "\x00d",
+			}, tree(t, p.dir))
+		}
+	})
+}
