@@ -30,7 +30,11 @@ type project struct {
 
 func newProject(t testing.TB, files map[string]string) *project {
 	t.Helper()
-	top := t.TempDir()
+	return newProjectIn(t, t.TempDir(), files)
+}
+
+func newProjectIn(t testing.TB, top string, files map[string]string) *project {
+	t.Helper()
 	p := &project{t: t, dir: filepath.Join(top, "p"), state: filepath.Join(top, "state"), recovery: filepath.Join(top, "recovery"), mode: fork.Overlay}
 	require.NoError(t, os.MkdirAll(p.dir, 0o755))
 	p.write(files)
