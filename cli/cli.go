@@ -20,6 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/commands/calls"
 	"github.com/fettle-dev/fettle/cli/commands/custom"
 	"github.com/fettle-dev/fettle/cli/commands/extensions"
+	"github.com/fettle-dev/fettle/cli/commands/forks"
 	"github.com/fettle-dev/fettle/cli/commands/mcp"
 	"github.com/fettle-dev/fettle/cli/commands/policy"
 	"github.com/fettle-dev/fettle/cli/commands/scaffold"
@@ -134,7 +135,7 @@ With -p a model works on a prompt with these tools.`,
 	registerListings(root)
 	root.AddCommand(calls.CallCommand(p, &g), calls.ListCommand(p, &g), calls.DemoCommand(p, &g), versionCommand(p), completionCommand(p))
 	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g), settings.DoctorCommand(p, &g), settings.ModelsCommand(p, &g), setup.Command(p, &g))
-	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), sessions.RecoverCommand(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g), acp.Command(p, &g), a2a.Command(p, &g))
+	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), sessions.RecoverCommand(p, &g), forks.Command(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g), acp.Command(p, &g), a2a.Command(p, &g))
 	extensions := extensions.Command(p, &g)
 	extensions.AddCommand(scaffold.ExtensionsCommand(p, &g))
 	root.AddCommand(extensions, scaffold.Command(p, &g))

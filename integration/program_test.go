@@ -86,6 +86,8 @@ const layoutVariable = "TEST_LAYOUT"
 //	serve DIR                  serves a directory over HTTP on 127.0.0.1. Its URL is in
 //	                           $SERVER; $WORK/requests lists the requests. Below /keyed the
 //	                           request needs a key that begins with "good"
+//	mkfork NAME DIR            creates a fork of the current directory, or opens it, and gives it
+//	                           the files of $WORK/DIR; an empty one is removed
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
@@ -185,6 +187,7 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 			"fill":   fill,
 			"unfold": unfold,
 			"serve":  serve,
+			"mkfork": makeFork,
 		},
 	}
 }

@@ -315,3 +315,22 @@ func changedBy(ws *workspace.Workspace, spec tools.Spec, inv tools.ToolInvocatio
 	}
 	return paths, false
 }
+
+// Record runs a change of the call's paths by something other than a tool as a turn of the current
+// session, so that it can be undone. An error of change is returned, and one of saving the files before:
+// change has not run then. The notes are about changes that cannot be undone.
+func (k *Keeper) Record(ctx context.Context, c checkpoint.Call, change func() error) (notes []string, err error) {
+	r := k.current()
+	if r == nil {
+		return nil, fault.New(fault.CheckpointFailed, "keeper.record", "The checkpoints of this session are closed.", "")
+	}
+	active, err := r.Begin(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := change(); err != nil {
+		active.Abandon(ctx) // a part of the change is recorded as that of another program
+		return nil, err
+	}
+	return active.End(ctx), nil
+}

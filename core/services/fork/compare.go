@@ -66,7 +66,7 @@ type File struct {
 type Report struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
-	Files []File `json:"files"` // sorted by directory and path
+	Files []File `json:"files"` // sorted by directory and path; of a copy without the unchanged ones
 	// KeptFiles contains the absolute names of files with bytes of another program that a merge has displaced.
 	KeptFiles []string `json:"keptFiles,omitempty"`
 }
@@ -113,7 +113,9 @@ func (f *Fork) Compare(ctx context.Context, ignored func(path string) bool) (*Re
 func (f *Fork) report(items []*item) *Report {
 	r := &Report{ID: f.ID, Name: f.Name, Files: []File{}}
 	for _, i := range items {
-		r.Files = append(r.Files, i.File)
+		if f.Mode == Overlay || i.Verdict != Unchanged { // a copy has all files
+			r.Files = append(r.Files, i.File)
+		}
 	}
 	return r
 }
@@ -186,6 +188,9 @@ func (f *Fork) judge(i *item) {
 		}
 	default:
 		f.combine(i)
+	}
+	if i.Verdict == Unchanged {
+		i.Change = ""
 	}
 	f.diffs(i)
 }
