@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fettle-dev/fettle/cli/chat"
+	"github.com/fettle-dev/fettle/cli/commands/forks"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/headless"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
@@ -36,6 +37,9 @@ func start(p *program.Program, cmd *cobra.Command, g *program.Flags, f *conversa
 		return program.UsageError("-p runs one prompt and exits; --"+conversation.FirstFlag+" and --"+conversation.PlainFlag+" need an interactive session.", "Omit one of them.")
 	case given(conversation.FirstFlag) || given(conversation.PlainFlag):
 		return program.UsageError("An interactive session needs a terminal.", "Run fettle in a terminal, or give a prompt with -p TEXT.")
+	}
+	if f.Fork != "" {
+		return forks.Run(cmd.Context(), p, g, f, headless.Run)
 	}
 	asked := given(program.ModelFlag)
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })

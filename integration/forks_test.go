@@ -23,7 +23,7 @@ func makeFork(ts *testscript.TestScript, neg bool, args []string) {
 	dir, err := filepath.EvalSymlinks(ts.MkAbs("."))
 	ts.Check(err)
 	id := sha256.Sum256([]byte(dir))
-	store := fork.New(fork.Options{Dir: filepath.Join(ts.Getenv("HOME"), ts.Getenv("DIR"), "tmp", hex.EncodeToString(id[:8]), "forks")})
+	store := fork.New(fork.Options{Dir: filepath.Join(ts.Getenv("HOME"), ".local", "state", ts.Getenv(layoutVariable), "forks", hex.EncodeToString(id[:8]))})
 	f, err := store.Open(args[0], "")
 	if err != nil {
 		f, err = store.Create(context.Background(), fork.Request{Name: args[0], Dirs: []string{dir}, Mode: fork.Copy})

@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/fork"
@@ -37,8 +38,11 @@ not change the project until it is merged.`,
 	return cmd
 }
 
-// storeDir is the name of the directory of forks below the user's directory for the project.
-const storeDir = "forks"
+// storeDir returns the directory of a project's forks. It is not in the layout's directory, because all
+// files in that one are protected, and a session works in the copies.
+func storeDir(dirs config.Storage, name string) string {
+	return filepath.Join(filepath.Dir(dirs.GlobalDir), ".local", "state", name, "forks", filepath.Base(dirs.ProjectTempDir))
+}
 
 // opened is a session with the forks of its project.
 type opened struct {
@@ -57,7 +61,7 @@ func with(ctx context.Context, p *program.Program, g *program.Flags, use func(op
 		if err != nil {
 			return &program.ExitError{Code: program.ExitConfig, Err: err}
 		}
-		return exit(ctx, use(opened{s, fork.New(fork.Options{Dir: filepath.Join(dirs.ProjectTempDir, storeDir)}), dirs.ProjectTempDir}))
+		return exit(ctx, use(opened{s, fork.New(fork.Options{Dir: storeDir(dirs, g.Layout)}), dirs.ProjectTempDir}))
 	})
 }
 

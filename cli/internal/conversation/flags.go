@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/config"
 )
 
 // Flags are the command-line flags of a prompt run.
@@ -19,9 +20,12 @@ type Flags struct {
 	Exact     bool   // Resume is a whole id
 	SessionID string // id of a new session; "": random
 	NoRecord  bool
-	maxTurns  int
-	maxTime   time.Duration
-	traffic   trafficFlags
+	Fork      string // names the fork that the prompt works in, or [NewFork]; "": none
+	// Adjust changes the Parameters of the session; nil: none.
+	Adjust   func(*config.Parameters)
+	maxTurns int
+	maxTime  time.Duration
+	traffic  trafficFlags
 
 	First string // first prompt of an interactive session
 	Plain bool   // line mode of an interactive session
@@ -47,6 +51,8 @@ func (f *Flags) RegisterSession(root *cobra.Command) {
 	set.StringVarP(&f.First, FirstFlag, "i", "", "start an interactive session with this `text`")
 	set.BoolVar(&f.Plain, PlainFlag, false, "interactive session: print line by line, for example for a screen reader")
 	set.BoolVar(&f.Plain, "screen-reader", false, "the same as --plain")
+	set.StringVar(&f.Fork, ForkFlag, "", "with -p: work in a `fork`, a copy of the project that fettle forks merges: in the named one, or in a new one")
+	set.Lookup(ForkFlag).NoOptDefVal = NewFork
 	set.StringVar(&f.SessionID, sessionIDFlag, "", "`id` of the new session (default: random)")
 }
 
@@ -56,6 +62,10 @@ func (f *Flags) CheckSession(given *pflag.FlagSet) error {
 	switch {
 	case given.Changed(ResumeFlag) && strings.TrimSpace(f.Resume) == "":
 		return program.UsageError("--resume has an empty value.", "Give a session of fettle sessions list, or latest.")
+	case given.Changed(ForkFlag) && f.Fork == "":
+		return program.UsageError("--fork has an empty name.", "Give a name, or --fork alone for a new fork.")
+	case given.Changed(ForkFlag) && !given.Changed(PromptFlag):
+		return program.UsageError("--fork needs a prompt.", "Give it with -p TEXT.")
 	case given.Changed(sessionIDFlag) && f.SessionID == "":
 		return program.UsageError("--session-id has an empty value.", "Give an id, or omit the flag for a random one.")
 	}
@@ -82,8 +92,12 @@ const (
 // ResumeFlag is the flag --resume; its value is optional.
 const ResumeFlag = "resume"
 
+// NewFork is the value of --fork that creates a fork with a random name.
+const NewFork = "new"
+
 // Flag names.
 const (
+	ForkFlag      = "fork"
 	sessionIDFlag = "session-id"
 	FirstFlag     = "prompt-interactive"
 	PlainFlag     = "plain"

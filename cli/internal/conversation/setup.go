@@ -76,6 +76,9 @@ func (t *Setup) adjust(p *config.Parameters) {
 	p.Calls.Observe = append(p.Calls.Observe, t.Numbers.observeCall, t.Records.call)
 	p.Conversation.Limits.PromptTurns = t.Flags.maxTurns
 	p.Conversation.Limits.Time = t.Flags.maxTime
+	if t.Flags.Adjust != nil {
+		t.Flags.Adjust(p)
+	}
 	if t.Adjust != nil {
 		t.Adjust(p)
 	}

@@ -372,7 +372,7 @@ func (f *Fork) merged(ctx context.Context) error {
 		return err
 	}
 	if n := r.Clean() + r.Conflicts(); n > 0 {
-		return fault.New(fault.RestoreRefused, "fork.drop", fmt.Sprintf("The fork %s has %d changes that are not merged; nothing was removed.", f.Name, n),
+		return fault.New(fault.RestoreRefused, "fork.drop", fmt.Sprintf("The fork %s has changes that are not merged (%d); nothing was removed.", f.Name, n),
 			"Merge them with fettle forks merge, or discard them with fettle forks drop --force.")
 	}
 	return nil
