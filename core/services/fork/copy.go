@@ -2,6 +2,7 @@ package fork
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,11 +28,15 @@ func (b *budget) spend(bytes int64) error {
 	return nil
 }
 
-// copyDir copies a directory, and records each file as its base. Sockets, pipes and devices are omitted.
+// copyDir copies a directory, and records each file as its base. Sockets, pipes, devices and files that
+// cannot be read are omitted: without a record, a merge does not take them for removed.
 func (f *Fork) copyDir(ctx context.Context, n int, limit *budget) error {
 	top := f.Dirs[n]
 	var modes []func() error // of directories, when their files are complete
 	err := filepath.WalkDir(top, func(name string, e fs.DirEntry, err error) error {
+		if isUnreadable(err) && name != top {
+			return nil // it has a directory without files
+		}
 		if err != nil {
 			return err
 		}
@@ -44,7 +49,7 @@ func (f *Fork) copyDir(ctx context.Context, n int, limit *budget) error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			return err
+			return ignoreUnreadable(err)
 		}
 		to := filepath.Join(f.upper(n), rel)
 		l := line{Dir: n, Path: filepath.ToSlash(rel), state: state{Kind: kindOf(info.Mode())}}
@@ -59,11 +64,17 @@ func (f *Fork) copyDir(ctx context.Context, n int, limit *budget) error {
 			modes = append(modes, func() error { return os.Chmod(to, info.Mode().Perm()|0o700) })
 			return os.Mkdir(to, lockedfile.DirMode)
 		case link:
-			if l.Target, err = os.Readlink(name); err == nil {
-				err = os.Symlink(l.Target, to)
+			if l.Target, err = os.Readlink(name); err != nil {
+				return ignoreUnreadable(err)
 			}
+			err = os.Symlink(l.Target, to)
 		default:
-			err = f.copyFile(&l, name, to, info)
+			from, unreadable := lockedfile.Open(name)
+			if unreadable != nil {
+				return ignoreUnreadable(unreadable)
+			}
+			err = f.copyFile(&l, from, to, info)
+			_ = from.Close() // it was only read
 		}
 		if err == nil && !inGit(l.Path) {
 			err = f.bases.add(l)
@@ -81,15 +92,22 @@ func (f *Fork) copyDir(ctx context.Context, n int, limit *budget) error {
 	return err
 }
 
-// copyFile copies a regular file. Its bytes are also kept as a base, because both copies can change.
-func (f *Fork) copyFile(l *line, name, to string, info fs.FileInfo) error {
-	from, err := lockedfile.Open(name)
-	if err != nil {
-		return err
+// isUnreadable reports whether a file cannot be copied, or was removed meanwhile.
+func isUnreadable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)
+}
+
+func ignoreUnreadable(err error) error {
+	if isUnreadable(err) {
+		return nil
 	}
-	defer from.Close()
+	return err
+}
+
+// copyFile copies a regular file. Its bytes are also kept as a base, because both copies can change.
+func (f *Fork) copyFile(l *line, from *os.File, to string, info fs.FileInfo) error {
 	if now, err := from.Stat(); err != nil || !now.Mode().IsRegular() {
-		return fmt.Errorf("%s was replaced meanwhile", name)
+		return fmt.Errorf("%s was replaced meanwhile", from.Name())
 	}
 	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, lockedfile.FileMode)
 	if err != nil {
