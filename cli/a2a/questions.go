@@ -13,7 +13,6 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/bus"
-	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // maxShown is the size in bytes of a command, a diff or arguments in a question.
@@ -81,32 +80,10 @@ func approvalText(q bus.ToolConfirmationRequest, choices []approval.Choice) stri
 	var b strings.Builder
 	d := q.Details
 	fmt.Fprintf(&b, "Approve the call of %s? %s\n", display.Line(q.ToolCall.Name), display.Line(d.Title))
-	switch {
-	case d.EditDetails != nil:
+	if d.EditDetails != nil {
 		b.WriteString(shortened(d.FileDiff) + "\n")
-	case d.ExecDetails != nil:
-		b.WriteString(shortened(d.Command) + "\n")
-		if how := approval.Confinement(q); how != "" {
-			fmt.Fprintf(&b, "It %s.\n", how)
-		}
-		for _, part := range approval.Parts(q) {
-			fmt.Fprintf(&b, "- %s: %s. %s\n", approval.Verdict(string(part.Decision)), display.Line(part.Text), approval.WhyPart(part))
-		}
-	case d.MCPDetails != nil:
-		fmt.Fprintf(&b, "Tool %s of the MCP server %s.\n%s\n", display.Line(d.ToolName), display.Line(d.ServerName), shortened(string(q.ToolCall.Args)))
-	case d.InfoDetails != nil:
-		b.WriteString(d.Prompt + "\n")
-		for _, u := range d.URLs {
-			b.WriteString(u + "\n")
-		}
 	}
-	if d.SystemMessage != "" {
-		fmt.Fprintf(&b, "Note: %s\n", d.SystemMessage)
-	}
-	for _, path := range d.Paths {
-		fmt.Fprintf(&b, "It changes %s.\n", display.Line(path))
-	}
-	fmt.Fprintf(&b, "Why: %s\nAnswer with one of:\n", approval.Why(q))
+	b.WriteString(approval.Effect(q, shortened) + "\nAnswer with one of:\n")
 	for _, c := range choices {
 		fmt.Fprintf(&b, "- %s (%s): %s\n", c.Word, c.Key, c.Stores(false))
 	}
@@ -114,13 +91,7 @@ func approvalText(q bus.ToolConfirmationRequest, choices []approval.Choice) stri
 }
 
 // shortened cuts a long text in the middle.
-func shortened(text string) string {
-	head, tail, omitted := escape.Ends(text, maxShown/2, maxShown/2)
-	if omitted == 0 {
-		return text
-	}
-	return head + "\n[" + display.Thousands(omitted) + " bytes omitted]\n" + tail
-}
+func shortened(text string) string { return display.Shortened(text, maxShown) }
 
 // questions asks the questions of a tool, of an MCP server or of the program, one after another. An
 // answer whose data has cancel set to true declines all of them.

@@ -7,7 +7,6 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/fettle-dev/fettle/cli/display"
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -55,13 +54,7 @@ func diffContent(path string, before *string, after string) sdk.ToolCallContent 
 }
 
 // cut shortens a long text in the middle.
-func cut(text string) string {
-	head, tail, omitted := escape.Ends(text, maxOutput/2, maxOutput/2)
-	if omitted == 0 {
-		return text
-	}
-	return head + "\n[" + display.Thousands(omitted) + " bytes omitted]\n" + tail
-}
+func cut(text string) string { return display.Shortened(text, maxOutput) }
 
 // fenced returns text as a Markdown code block that is safe to display.
 func fenced(text string) string { return fence(display.Printable(text)) }

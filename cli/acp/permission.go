@@ -77,37 +77,11 @@ func optionOf(c approval.Choice) sdk.PermissionOption {
 // questionContent returns the effect of the call, and why it needs approval.
 func questionContent(q bus.ToolConfirmationRequest) []sdk.ToolCallContent {
 	var all []sdk.ToolCallContent
-	var b strings.Builder
-	d := q.Details
-	switch {
-	case d.EditDetails != nil:
+	if d := q.Details; d.EditDetails != nil {
 		all = append(all, diffContent(d.FilePath, d.OriginalContent, d.NewContent))
-	case d.ExecDetails != nil:
-		b.WriteString(fenced(d.Command) + "\n")
-		if how := approval.Confinement(q); how != "" {
-			fmt.Fprintf(&b, "It %s.\n", how)
-		}
-		for _, part := range approval.Parts(q) {
-			fmt.Fprintf(&b, "- %s: %s. %s\n", approval.Verdict(string(part.Decision)), display.Line(part.Text), approval.WhyPart(part))
-		}
-	case d.MCPDetails != nil:
-		fmt.Fprintf(&b, "Tool %s of the MCP server %s.\n%s\n", display.Line(d.ToolName), display.Line(d.ServerName), fenced(cut(string(q.ToolCall.Args))))
-	case d.InfoDetails != nil:
-		b.WriteString(d.Prompt + "\n")
-		for _, u := range d.URLs {
-			b.WriteString(u + "\n")
-		}
 	}
-	if d.SystemMessage != "" {
-		fmt.Fprintf(&b, "Note: %s\n", d.SystemMessage)
-	}
-	for _, path := range d.Paths {
-		if d.EditDetails == nil || path != d.FilePath {
-			fmt.Fprintf(&b, "It changes %s.\n", display.Line(path))
-		}
-	}
-	fmt.Fprintf(&b, "Why: %s", approval.Why(q))
-	return append(all, textContent(b.String()))
+	block := func(text string) string { return fenced(cut(text)) }
+	return append(all, textContent(approval.Effect(q, block)))
 }
 
 // questions asks the editor's user the questions of a tool, of an MCP server or of the

@@ -64,3 +64,13 @@ func Thousands(n int) string {
 	}
 	return digits
 }
+
+// Shortened returns a text of at most about max bytes: a longer one loses its middle, with a
+// line that names the number of bytes omitted.
+func Shortened(text string, max int) string {
+	head, tail, omitted := escape.Ends(text, max/2, max/2)
+	if omitted == 0 {
+		return text
+	}
+	return head + "\n[" + Thousands(omitted) + " bytes omitted]\n" + tail
+}
