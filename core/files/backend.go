@@ -183,7 +183,7 @@ func (n *native) put(ctx context.Context, o Operation) (kept []string, err error
 	}
 	defer at.Close()
 	out, err := n.committer.Commit(ctx, commit.Request{
-		Dir: at.Dir, Name: at.Name, Path: p.String(), Data: o.Data, Base: o.Base,
+		Dir: at.Dir, Name: at.Name, Layer: at.Layer, Path: p.String(), Data: o.Data, Base: o.Base,
 	})
 	return out.KeptFiles, err
 }

@@ -136,7 +136,7 @@ func (s *Service) put(ctx context.Context, d *document, data []byte) (kept []str
 		return nil, err
 	}
 	defer at.Close()
-	r := commit.Request{Dir: at.Dir, Name: at.Name, Path: d.path, Data: data}
+	r := commit.Request{Dir: at.Dir, Name: at.Name, Layer: at.Layer, Path: d.path, Data: data}
 	if d.exists {
 		sum := sha256.Sum256(d.data)
 		r.Base, r.BaseSize = hex.EncodeToString(sum[:]), int64(len(d.data))

@@ -367,7 +367,7 @@ func (w *restoring) commit(_ context.Context, s FileStep, do func(commit.Request
 		undo()
 		return changedSince(s.Path)
 	}
-	r.Dir, r.Name = loc.Dir, loc.Name
+	r.Dir, r.Name, r.Layer = loc.Dir, loc.Name, loc.Layer
 	out, err := do(r)
 	for _, kept := range out.KeptFiles {
 		w.report.Notes = append(w.report.Notes, "Bytes of another program were kept in "+show(Name(kept))+".")

@@ -145,6 +145,10 @@ type Request struct {
 	// refused as changed without being read to its end. Zero or less: unknown, unless Base is the
 	// hash of empty content.
 	BaseSize int64
+
+	// Layer is that of [workspace.Location], for Name. In an upper directory a whiteout is no file: a new
+	// file takes its place in one step. The removal of a file that exists below leaves a whiteout.
+	Layer workspace.Layer
 }
 
 // Method is the way in which the bytes were put in place.
@@ -237,13 +241,9 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 	}
 	defer unlock()
 
-	t := &transaction{
-		Committer: c,
-		Request:   r,
-		dir:       dir.file,
-		size:      int64(len(r.Data)),
-		sum:       sync.OnceValue(func() string { return sumOf(r.Data) }),
-	}
+	t := c.begin(r, dir.file)
+	t.size = int64(len(r.Data))
+	t.sum = sync.OnceValue(func() string { return sumOf(r.Data) })
 	defer t.closeFiles()
 	// The new bytes are hashed while the target is checked and the bytes are flushed; sum waits for
 	// the hash.
@@ -277,6 +277,7 @@ func (r Request) base() content {
 type transaction struct {
 	*Committer
 	Request
+	system    system        // of the directory; see layered
 	dir       *os.File      // the transaction's own descriptor of Request.Dir
 	directory string        // its absolute name, for reports; see dirPath
 	sum       func() string // hash of Data
@@ -292,6 +293,15 @@ type transaction struct {
 
 	oursWritable bool // ours is open for writing too
 	shielded     bool // and leased, so that nothing else opens it
+}
+
+// begin returns a transaction in dir.
+func (c *Committer) begin(r Request, dir *os.File) *transaction {
+	t := &transaction{Committer: c, Request: r, dir: dir, system: c.system}
+	if r.Layer != workspace.Plain {
+		t.system = layered{c.system, t}
+	}
+	return t
 }
 
 // run chooses the method of the commit and runs it.

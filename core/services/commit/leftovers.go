@@ -88,6 +88,9 @@ func (t *transaction) sweep(ctx context.Context, directory dirID) {
 			break
 		}
 		found, err := t.system.look(t.dir, name)
+		if errors.Is(err, errWhiteout) {
+			t.discard(name)
+		}
 		if err != nil {
 			continue
 		}

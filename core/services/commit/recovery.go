@@ -140,13 +140,9 @@ func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, err
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return Leftover{}, nil
 	}
-	t := &transaction{
-		Committer: c,
-		Request:   Request{Dir: dir, Name: rec.Name, Path: left.Path, Data: rec.new, Base: rec.Base},
-		dir:       directory.file,
-		directory: rec.Dir,
-		sum:       func() string { return rec.New },
-	}
+	t := c.begin(Request{Dir: dir, Name: rec.Name, Path: left.Path, Data: rec.new, Base: rec.Base}, directory.file)
+	t.directory = rec.Dir
+	t.sum = func() string { return rec.New }
 	left.State, left.Detail, err = t.complete(ctx, rec)
 	if err == nil && left.State != LeftoverUnresolved {
 		err = os.Remove(path)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"sync"
 )
 
 // Remove removes the target if its content still has the hash r.Base, with the checks of
@@ -25,7 +24,8 @@ func (c *Committer) Remove(ctx context.Context, r Request) (Outcome, error) {
 		return Outcome{}, lockFailure(r.Path, err)
 	}
 	defer unlock()
-	t := &transaction{Committer: c, Request: r, dir: dir.file, sum: sync.OnceValue(func() string { return r.Base })}
+	t := c.begin(r, dir.file)
+	t.sum = func() string { return r.Base }
 	defer t.closeFiles()
 	if dir.exclusive {
 		t.sweep(ctx, dir.id)

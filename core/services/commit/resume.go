@@ -30,6 +30,9 @@ func (l *Locks) Resume(ctx context.Context, r ResumeRequest) (*Staged, error) {
 	}
 	s.joinNames(ctx)
 	temp, tempErr := s.system.look(s.dir, s.temp)
+	if errors.Is(tempErr, errWhiteout) {
+		s.discard(s.temp)
+	}
 	found, err := s.system.look(s.dir, s.Name)
 	if tempErr == nil && err == nil && temp.ino != 0 && temp.dev == found.dev && temp.ino == found.ino {
 		s.discard(s.temp) // it was renamed by a link

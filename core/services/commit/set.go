@@ -135,7 +135,8 @@ func (l *Locks) staged(r SetRequest) (*Staged, error) {
 	if err != nil {
 		return nil, classify(r.Path, err)
 	}
-	t := &transaction{Committer: l.committer, Request: r.Request, dir: dir.file, temp: r.Temp, size: int64(len(r.Data))}
+	t := l.committer.begin(r.Request, dir.file)
+	t.temp, t.size = r.Temp, int64(len(r.Data))
 	t.sum = sync.OnceValue(func() string { return sumOf(t.Data) })
 	if r.Remove {
 		t.sum = func() string { return r.Base }

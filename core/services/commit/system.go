@@ -60,6 +60,7 @@ type system interface {
 	rename(dir *os.File, from, to string) error          // replaces
 	renameNoReplace(dir *os.File, from, to string) error // fs.ErrExist if the name exists
 	remove(dir *os.File, name string) error
+	makeWhiteout(dir *os.File, name string) error // fs.ErrExist if the name exists
 
 	// lease makes the kernel report whether any process opens f's file for writing, or, with
 	// exclusive, at all; errBusy if one has it open already. f must be open for reading only, or
@@ -76,6 +77,7 @@ type entry struct {
 	size     int64
 	mtimeNS  int64 // since 1970
 	ctimeNS  int64 // since 1970; 0 if the platform has none
+	whiteout bool  // a character device 0:0
 }
 
 // is reports whether the entry is the file that info describes, as far as the platform can

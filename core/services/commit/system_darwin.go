@@ -65,3 +65,5 @@ const shields = false
 func (kernel) reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 const errNoAttribute = unix.ENOATTR
+
+func (kernel) makeWhiteout(*os.File, string) error { return errors.ErrUnsupported }

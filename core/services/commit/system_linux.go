@@ -50,6 +50,12 @@ func (kernel) renameNoReplace(dir *os.File, from, to string) error {
 	return renameat2(dir, from, to, unix.RENAME_NOREPLACE)
 }
 
+func (kernel) makeWhiteout(dir *os.File, name string) error {
+	err := retry(func() error { return unix.Mknodat(int(dir.Fd()), name, unix.S_IFCHR, 0) })
+	runtime.KeepAlive(dir)
+	return nameError("mknod", name, err)
+}
+
 func renameat2(dir *os.File, from, to string, flags uint) error {
 	err := retry(func() error {
 		return unix.Renameat2(int(dir.Fd()), from, int(dir.Fd()), to, flags)

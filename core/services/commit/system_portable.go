@@ -150,3 +150,5 @@ func (kernel) endLease(*os.File) {}
 const shields = false
 
 func (kernel) reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func (kernel) makeWhiteout(*os.File, string) error { return errors.ErrUnsupported }

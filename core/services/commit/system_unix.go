@@ -100,7 +100,8 @@ func (kernel) look(dir *os.File, name string) (entry, error) {
 	default:
 		mode |= fs.ModeIrregular
 	}
-	return entry{mode: mode, dev: uint64(st.Dev), ino: st.Ino, size: st.Size, mtimeNS: st.Mtim.Nano(), ctimeNS: st.Ctim.Nano()}, nil
+	return entry{mode: mode, dev: uint64(st.Dev), ino: st.Ino, size: st.Size, mtimeNS: st.Mtim.Nano(), ctimeNS: st.Ctim.Nano(),
+		whiteout: st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0}, nil
 }
 
 func (kernel) openRead(dir *os.File, name string) (*os.File, error) {

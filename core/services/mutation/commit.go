@@ -123,7 +123,7 @@ func (s *Service) putAt(ctx context.Context, path workspace.Path, r commit.Reque
 		return commit.Outcome{}, err
 	}
 	defer loc.Close()
-	r.Dir, r.Name = loc.Dir, loc.Name
+	r.Dir, r.Name, r.Layer = loc.Dir, loc.Name, loc.Layer
 	return s.commit.Commit(ctx, r)
 }
 

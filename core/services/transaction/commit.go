@@ -71,7 +71,7 @@ func (s *Service) failure(ctx context.Context, what string, err error) error {
 func (p *plan) record(id string) record {
 	r := record{Version: version, Made: p.made}
 	for i, c := range p.changes {
-		e := entry{Path: c.path.String(), Dir: c.dir, Name: c.name, Temp: tempName(id, i), Old: c.base, NewSize: -1}
+		e := entry{Path: c.path.String(), Dir: c.dir, Name: c.name, Temp: tempName(id, i), Old: c.base, NewSize: -1, Layer: c.layer}
 		switch {
 		case c.remove:
 		case c.data == nil && c.from != nil:
@@ -104,7 +104,7 @@ func (t *set) run(ctx context.Context) (failed int, err error) {
 	}
 	for i, c := range t.changes {
 		r := commit.SetRequest{
-			Request: commit.Request{Dir: c.at.Dir, Name: c.name, Path: c.path.String(), Data: c.data, Base: c.base},
+			Request: commit.Request{Dir: c.at.Dir, Name: c.name, Layer: c.at.Layer, Path: c.path.String(), Data: c.data, Base: c.base},
 			Remove:  c.remove, Temp: tempName(t.journal.id, i),
 		}
 		if c.from != nil {

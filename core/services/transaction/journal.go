@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // A journal is one file, whose name ends with the state of its set.
@@ -46,6 +47,8 @@ type entry struct {
 	Old     string `json:"old,omitempty"` // hash of the old content; "": the file did not exist
 	New     string `json:"new,omitempty"` // hash of the new content; "": the file is removed
 	NewSize int64  `json:"new_size"`      // -1: unknown
+
+	Layer workspace.Layer `json:"layer,omitempty"` // of Dir
 }
 
 // journal is the journal of a set in progress. Its lock is held.

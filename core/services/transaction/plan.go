@@ -26,6 +26,7 @@ type change struct {
 	dir     string // absolute, links resolved
 	name    string // in dir
 	missing bool   // dir does not exist yet
+	layer   workspace.Layer
 	at      *workspace.Location
 	staged  *commit.Staged
 }
@@ -103,7 +104,7 @@ func (s *Service) locate(p *plan, c *change) error {
 	}
 	at, err := s.files.Locate(c.path)
 	if err == nil {
-		c.at, c.dir, c.name = at, commit.DirPath(at.Dir), at.Name
+		c.at, c.dir, c.name, c.layer = at, commit.DirPath(at.Dir), at.Name, at.Layer
 		if c.remove {
 			return s.refuseLink(c)
 		}
@@ -130,6 +131,9 @@ func (s *Service) locate(p *plan, c *change) error {
 			return err
 		}
 		c.dir = filepath.Join(commit.DirPath(at.Dir), at.Name)
+		if at.Layer != workspace.Plain {
+			c.layer = workspace.Upper // a new directory shows no file from below
+		}
 		_ = at.Close()
 		break
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // Recover brings each set that a killed process left to all old or all new files, and reports it.
@@ -94,7 +95,7 @@ func (s *Service) recover(ctx context.Context, j *journal) (commit.Leftover, err
 	}
 	if j.state != complete {
 		for _, dir := range slices.Backward(r.Made) {
-			_ = os.Remove(dir) // unless another program uses it
+			_ = workspace.RemoveMade(dir, r.Files[0].Layer) // unless another program uses it
 		}
 	}
 	l.State, l.Detail = describe(j.state, r, different)
@@ -111,7 +112,7 @@ func (s *Service) settle(ctx context.Context, locks *commit.Locks, state string,
 		}
 		staged, err := locks.Resume(ctx, commit.ResumeRequest{
 			SetRequest: commit.SetRequest{
-				Request: commit.Request{Dir: dir, Name: e.Name, Path: e.Path, Base: e.Old},
+				Request: commit.Request{Dir: dir, Name: e.Name, Path: e.Path, Base: e.Old, Layer: e.Layer},
 				Remove:  e.New == "", Temp: e.Temp,
 			},
 			Exchanging: state != announced, New: e.New, NewSize: e.NewSize,

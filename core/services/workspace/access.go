@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -106,29 +105,23 @@ type Entry struct {
 // vanishes meanwhile is omitted. Errors are those of [Workspace.Stat], and cancelled.
 func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 	const op = "workspace.read_dir"
-	const batch = 256
 	l, err := reach(w, p, toRead, directory.list, spot.list)
 	if err != nil {
 		return nil, w.failure(op, p, err)
 	}
 	defer l.close()
 	var entries []Entry
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, fault.Wrap(fault.Cancelled, op, "Listing "+show(p.String())+" was cancelled.", "", err)
+	err = l.names(nil, func(n Name) bool {
+		if e, ok := w.entry(l.in, p, n.Name); ok {
+			entries = append(entries, e)
 		}
-		names, err := l.file.Readdirnames(batch)
-		for _, name := range names {
-			if e, ok := w.entry(l.in, p, name); ok {
-				entries = append(entries, e)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, w.failure(op, p, err)
-		}
+		return ctx.Err() == nil
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(fault.Cancelled, op, "Listing "+show(p.String())+" was cancelled.", "", err)
+	}
+	if err != nil {
+		return nil, w.failure(op, p, err)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return entries, nil

@@ -68,7 +68,7 @@ func (f *Dir) Lstat(name string) (Info, error) {
 // returns false. buf is scratch space, preferably 32 KiB or more. It reads the directory once: a
 // second call yields nothing. Errors are those of [Workspace.ReadDir].
 func (f *Dir) Names(buf []byte, yield func(Name) bool) error {
-	if err := names(f.l, buf, yield); err != nil {
+	if err := f.l.names(buf, yield); err != nil {
 		return f.w.failure("workspace.read_dir", f.path, err)
 	}
 	return nil

@@ -4,20 +4,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// names reads a directory by getdents64, which returns types with the names.
-func names(l listing, buf []byte, yield func(Name) bool) error {
+// readNames reads a directory by getdents64, which returns types with the names.
+func readNames(file *os.File, in directory, buf []byte, yield func(Name) bool) error {
 	const least = 4096 // larger than the longest entry
 	if len(buf) < least {
 		buf = make([]byte, least)
 	}
 	for {
 		n := 0
-		err := control(l.file, func(fd int) (err error) {
+		err := control(file, func(fd int) (err error) {
 			n, err = uninterrupted(func() (int, error) { return unix.Getdents(fd, buf) })
 			return err
 		})
@@ -27,7 +28,7 @@ func names(l listing, buf []byte, yield func(Name) bool) error {
 		if n <= 0 {
 			return nil
 		}
-		if more, err := entriesOf(l.in, string(buf[:n]), yield); err != nil || !more {
+		if more, err := entriesOf(in, string(buf[:n]), yield); err != nil || !more {
 			return err
 		}
 	}

@@ -6,17 +6,18 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 )
 
-// names reads a directory through package os, which returns types with the names.
-func names(l listing, _ []byte, yield func(Name) bool) error {
+// readNames reads a directory through package os, which returns types with the names.
+func readNames(file *os.File, in directory, _ []byte, yield func(Name) bool) error {
 	const batch = 256
 	for {
-		entries, err := l.file.ReadDir(batch)
+		entries, err := file.ReadDir(batch)
 		for _, e := range entries {
 			mode := e.Type()
 			if mode&fs.ModeIrregular != 0 {
-				info, err := l.in.lstat(e.Name())
+				info, err := in.lstat(e.Name())
 				if err != nil {
 					continue
 				}

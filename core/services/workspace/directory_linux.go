@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -104,7 +105,7 @@ func (d fdDirectory) list(rel string) (listing, error) {
 		return listing{}, err
 	}
 	f := os.NewFile(uintptr(fd), rel)
-	return listing{f, fdDirectory{f}}, nil
+	return listOf(f, fdDirectory{f}), nil
 }
 
 func (d fdDirectory) parent(rel string) (directory, error) {
@@ -178,12 +179,69 @@ func (d fdDirectory) openEntry(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-func (d fdDirectory) mkdir(name string) error {
-	return control(d.file, func(dirfd int) error { return unix.Mkdirat(dirfd, name, 0o777) })
+func (d fdDirectory) mkdir(name string, perm fs.FileMode) error {
+	return control(d.file, func(dirfd int) error { return unix.Mkdirat(dirfd, name, uint32(perm.Perm())) })
+}
+
+func (d fdDirectory) symlink(target, name string) error {
+	err := control(d.file, func(dirfd int) error { return unix.Symlinkat(target, dirfd, name) })
+	if err != unix.EEXIST { //nolint:errorlint // a bare errno
+		return err
+	}
+	return d.relink(target, name)
+}
+
+// relink replaces a link.
+func (d fdDirectory) relink(target, name string) error {
+	if st, err := d.raw(name); err != nil || !isType(&st, unix.S_IFLNK) {
+		return errors.Join(unix.EEXIST, err)
+	}
+	temp := hiddenName()
+	return control(d.file, func(dirfd int) error {
+		err := unix.Symlinkat(target, dirfd, temp)
+		if err == nil {
+			if err = unix.Renameat(dirfd, temp, dirfd, name); err != nil {
+				_ = unix.Unlinkat(dirfd, temp, 0) // the other error is returned
+			}
+		}
+		return err
+	})
+}
+
+func (d fdDirectory) unlink(name string) error {
+	return control(d.file, func(dirfd int) error { return unix.Unlinkat(dirfd, name, 0) })
+}
+
+// chmod goes through /proc: a link must not be followed, and other ways need a newer kernel.
+func (d fdDirectory) chmod(name string, mode fs.FileMode) error {
+	fd, err := d.openat(name, unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if !isType(&st, unix.S_IFREG) && !isType(&st, unix.S_IFDIR) {
+		return errSpecial
+	}
+	return os.Chmod(fdPath(fd), mode)
 }
 
 func (d fdDirectory) rmdir(name string) error {
 	return control(d.file, func(dirfd int) error { return unix.Unlinkat(dirfd, name, unix.AT_REMOVEDIR) })
+}
+
+func (d fdDirectory) mayChange(string) error { return nil }
+
+func (d fdDirectory) change(name string) (*Location, error) {
+	fd, err := d.openBelow(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), ".")
+	return changeIn(f, fdDirectory{f}, name), nil
 }
 
 func (d fdDirectory) close() { _ = d.file.Close() }

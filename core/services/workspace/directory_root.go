@@ -45,16 +45,45 @@ func indirect(err error) error {
 }
 
 func (d rootDirectory) list(rel string) (listing, error) {
+	opened, err := d.reopen(rel)
+	if err != nil {
+		return listing{}, err
+	}
+	return listOf(opened.file, opened), nil
+}
+
+// readableRoot is a directory that is open for reading, too.
+type readableRoot struct {
+	rootDirectory
+	file *os.File
+}
+
+func (d readableRoot) close() {
+	d.rootDirectory.close()
+	_ = d.file.Close() // it was only read
+}
+
+func (d rootDirectory) reopen(rel string) (readableRoot, error) {
 	root, err := d.root.OpenRoot(rel)
 	if err != nil {
-		return listing{}, indirect(err)
+		return readableRoot{}, indirect(err)
 	}
 	f, err := root.Open(".")
 	if err != nil {
 		_ = root.Close()
-		return listing{}, err
+		return readableRoot{}, err
 	}
-	return listing{f, rootDirectory{root}}, nil
+	return readableRoot{rootDirectory{root}, f}, nil
+}
+
+func (d rootDirectory) mayChange(string) error { return nil }
+
+func (d rootDirectory) change(name string) (*Location, error) {
+	opened, err := d.reopen(".")
+	if err != nil {
+		return nil, err
+	}
+	return changeIn(opened.file, opened, name), nil
 }
 
 // parent always requires a walk, because os.Root has no option to refuse links.
@@ -118,7 +147,38 @@ func (d rootDirectory) openEntry(name string) (*os.File, error) {
 	return f, nil
 }
 
-func (d rootDirectory) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
+func (d rootDirectory) mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(name, perm) }
+
+func (d rootDirectory) symlink(target, name string) error {
+	err := d.root.Symlink(target, name)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if fi, looking := d.root.Lstat(name); looking != nil || fi.Mode()&fs.ModeSymlink == 0 {
+		return err
+	}
+	temp := hiddenName()
+	if err := d.root.Symlink(target, temp); err != nil {
+		return err
+	}
+	if err := d.root.Rename(temp, name); err != nil {
+		return errors.Join(err, d.root.Remove(temp))
+	}
+	return nil
+}
+
+func (d rootDirectory) unlink(name string) error { return d.root.Remove(name) }
+
+func (d rootDirectory) chmod(name string, mode fs.FileMode) error {
+	fi, err := d.root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !fi.IsDir() && !fi.Mode().IsRegular() {
+		return errSpecial
+	}
+	return d.root.Chmod(name, mode)
+}
 
 func (d rootDirectory) rmdir(name string) error { return removeDir(d.root, name) }
 

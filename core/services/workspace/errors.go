@@ -18,6 +18,10 @@ var (
 	errReplaced = errors.New("workspace directory replaced by a link")
 	// errIndirect: a single call cannot decide; the name must be walked.
 	errIndirect = errors.New("path requires a walk")
+	// errGit: the name is in the directory of a repository, which a fork does not change.
+	errGit = errors.New("path is in a repository's directory")
+	// errSpecial: a fork cannot change the file.
+	errSpecial = errors.New("not a regular file")
 	// errMoved: the file under a name was replaced before it was opened; the walk is repeated.
 	errMoved = errors.New("path changed while it was resolved")
 )
@@ -36,6 +40,11 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 		return w.outside(op, p.String())
 	case errors.Is(err, errReadOnly):
 		return w.readOnly(op, p)
+	case errors.Is(err, errGit):
+		return fault.Wrap(fault.PermissionDenied, op, "The repository is read-only in a fork: "+path+".",
+			"Change the files of the project only; the user merges the fork and runs git there.", err)
+	case errors.Is(err, errSpecial):
+		return fault.Wrap(fault.NotARegularFile, op, "Not a regular file: "+path+".", "Name a regular file.", err)
 	case errors.Is(err, os.ErrClosed):
 		return closedError(op)
 	case errors.Is(err, errReplaced):

@@ -15,12 +15,28 @@ type Location struct {
 	Dir  *os.File // the directory, open for reading
 	Name string   // the file's name in it, which may not exist; it was not a link when checked
 
+	// Layer is what the directory does to files of that name in another one; for package commit.
+	Layer Layer
+
 	in directory // the same directory as Dir
 }
 
+// Layer is the role of a directory in a workspace of overlays.
+type Layer int
+
+// Layers.
+const (
+	Plain Layer = iota // it shows its own files
+	// Upper shows changes of a fork: a character device 0:0 in it, a whiteout, means that there is no file.
+	Upper
+	// Covering is Upper for a name that exists below too, so that its removal leaves a whiteout.
+	Covering
+)
+
 // Close closes Dir. Further calls do nothing.
 func (l *Location) Close() error {
-	listing{l.Dir, l.in}.close()
+	l.in.close()
+	_ = l.Dir.Close() // may be closed already, with in
 	return nil
 }
 
@@ -76,9 +92,5 @@ func (s spot) locate() (*Location, error) {
 	if s.name == "." {
 		return nil, nil
 	}
-	l, err := s.dir.list(".")
-	if err != nil {
-		return nil, err
-	}
-	return &Location{Dir: l.file, Name: s.name, in: l.in}, nil
+	return s.dir.change(s.name)
 }

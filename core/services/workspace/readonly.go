@@ -15,7 +15,7 @@ var errReadOnly = errors.New("path is in a read-only directory")
 // change needs, refuse them. It is not one of [Workspace.Directories], so it is not part of the
 // project. A directory inside an existing one keeps its permission. If [Workspace.Add] later adds
 // it, or a parent of it, it becomes writable.
-func (w *Workspace) AddReadOnly(dir string) error { return w.add(dir, true) }
+func (w *Workspace) AddReadOnly(dir string) error { return w.add(dir, true, nil) }
 
 // ReadOnlyDirectories returns the names of the read-only directories, in the form of
 // [Workspace.Directories].
@@ -32,7 +32,7 @@ func (w *Workspace) IsReadOnly(p Path) bool {
 // there; other problems with p are reported when it is opened. Links may change afterwards:
 // [Workspace.Locate] checks again.
 func (w *Workspace) Writable(p Path) error {
-	if len(w.ReadOnlyDirectories()) == 0 {
+	if len(w.ReadOnlyDirectories()) == 0 && !w.forked {
 		return nil
 	}
 	if w.IsReadOnly(p) {
@@ -41,8 +41,8 @@ func (w *Workspace) Writable(p Path) error {
 	err := w.try(p, false, func(directory) error {
 		return (&walker{w: w, change: true}).walk(p, func(spot) error { return nil })
 	})
-	if errors.Is(err, errReadOnly) {
-		return w.readOnly("workspace.writable", p)
+	if errors.Is(err, errReadOnly) || errors.Is(err, errGit) {
+		return w.failure("workspace.writable", p, err)
 	}
 	return nil
 }

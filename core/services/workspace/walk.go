@@ -112,6 +112,9 @@ func (k *walker) walk(p Path, use func(spot) error) error {
 	if k.top().root == nil {
 		return errOutside // regardless of other errors outside
 	}
+	if k.change && err == nil && s.name != "." {
+		err = s.dir.mayChange(s.name)
+	}
 	if k.change && k.top().root.readOnly {
 		return errReadOnly
 	}
@@ -174,7 +177,9 @@ func (k *walker) follow() (spot, error) {
 				return spot{}, err
 			}
 		case e.dir != nil:
-			k.push(name, e)
+			if err := k.push(name, e); err != nil {
+				return spot{}, err
+			}
 		case last:
 			return spot{dir: top.dir, name: name, info: e.info, exists: true}, nil
 		default:
@@ -200,15 +205,23 @@ func (k *walker) current() (spot, error) {
 }
 
 // push enters the directory that lookup found under name.
-func (k *walker) push(name string, e entry) {
+func (k *walker) push(name string, e entry) error {
 	top := k.top()
 	f := frame{dir: e.dir, path: filepath.Join(top.path, name), owned: true, root: top.root}
 	if top.root != nil {
 		f.rel = filepath.Join(top.rel, name)
-	} else {
-		f.root, f.rel = k.w.rootWithIdentity(e.info), "."
+	} else if f.root = k.w.rootWithIdentity(e.info); f.root != nil {
+		// The workspace may show the directory with changes.
+		own, err := f.root.open()
+		if err != nil {
+			e.dir.close()
+			return err
+		}
+		e.dir.close()
+		f.dir, f.owned, f.rel = own, false, "."
 	}
 	k.frames = append(k.frames, f)
+	return nil
 }
 
 // rootWithIdentity returns the workspace directory that info describes, or nil.
@@ -297,7 +310,7 @@ func (k *walker) restart(abs string) error {
 // file is checked again.
 func (k *walker) mkdir(name string) error {
 	top := k.top()
-	err := top.dir.mkdir(name)
+	err := top.dir.mkdir(name, 0o777)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -24,6 +24,8 @@ import (
 type Workspace struct {
 	openDir func(path string) (directory, error) // openDirectory, or another implementation in tests
 
+	forked bool // a directory that is not an Overlay cannot become writable
+
 	mu     sync.RWMutex
 	roots  []*root // target first; appended to, never changed in place
 	closed bool
@@ -51,10 +53,11 @@ func open(openDirectory func(string) (directory, error), dirs []string) (*Worksp
 }
 
 // Add appends a directory under the conditions of [Open]. An existing directory keeps its place.
-func (w *Workspace) Add(dir string) error { return w.add(dir, false) }
+// A workspace of [OpenOverlays] refuses other directories.
+func (w *Workspace) Add(dir string) error { return w.add(dir, false, nil) }
 
-// add appends a directory, or the permission to change files in one.
-func (w *Workspace) add(dir string, readOnly bool) error {
+// add appends a directory, or the permission to change files in one. openDir opens it; nil: as w does.
+func (w *Workspace) add(dir string, readOnly bool, openDir func(string) (directory, error)) error {
 	abs, realPath, err := checkDir(dir)
 	if err != nil {
 		return err
@@ -70,6 +73,13 @@ func (w *Workspace) add(dir string, readOnly bool) error {
 			return nil
 		}
 	}
+	if w.forked && !readOnly && openDir == nil {
+		return fault.New(fault.InvalidConfig, "workspace.add", "The directory "+show(abs)+" cannot be added: the session works on a fork of other directories.",
+			"Add it as a read-only directory, or start a session without a fork.")
+	}
+	if openDir == nil {
+		openDir = w.openDir
+	}
 	roots := slices.Clone(w.roots)
 	if !readOnly { // read-only directories in it become part of it
 		roots = slices.DeleteFunc(roots, func(r *root) bool {
@@ -77,7 +87,7 @@ func (w *Workspace) add(dir string, readOnly bool) error {
 			return r.readOnly && inside // other calls may be using its descriptor, which the garbage collector closes
 		})
 	}
-	w.roots = append(roots, &root{name: abs, realPath: realPath, readOnly: readOnly, openDir: w.openDir})
+	w.roots = append(roots, &root{name: abs, realPath: realPath, readOnly: readOnly, openDir: openDir})
 	return nil
 }
 

@@ -1,0 +1,463 @@
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func (d layered) mayChange(name string) error {
+	for element := range strings.SplitSeq(d.relative(name), "/") {
+		if strings.EqualFold(element, ".git") {
+			return errGit
+		}
+	}
+	return nil
+}
+
+// relative returns the path of a file below the directory of the overlay, with slashes.
+func (d layered) relative(name string) string { return filepath.ToSlash(filepath.Join(d.rel, name)) }
+
+// change copies the file and its directories to the upper directory, where it is changed then.
+func (d layered) change(name string) (*Location, error) {
+	if err := d.mayChange(name); err != nil {
+		return nil, err
+	}
+	at, err := d.raised()
+	if err != nil {
+		return nil, err
+	}
+	layer, err := at.raise(name)
+	if err != nil {
+		at.close()
+		return nil, err
+	}
+	fd, err := at.upper.openBelow(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		at.close()
+		return nil, err
+	}
+	return &Location{Dir: os.NewFile(uintptr(fd), "."), Name: name, Layer: layer, in: at}, nil
+}
+
+// raised returns the directory with an upper one. It creates missing ones, with the attributes of those
+// below.
+func (d layered) raised() (layered, error) {
+	if d.upper.exists() {
+		if info, err := d.upper.stat("."); err != nil || info.Nlink > 0 {
+			return d.again(unix.O_PATH)
+		}
+	}
+	lower, err := openDirectory(d.overlay.Dir)
+	if err != nil {
+		return layered{}, err
+	}
+	upper, err := openDirectory(d.overlay.Upper)
+	if err != nil {
+		lower.close()
+		return layered{}, err
+	}
+	at := layered{overlay: d.overlay, rel: "."}
+	at.lower, _ = lower.(fdDirectory)
+	at.upper, _ = upper.(fdDirectory)
+	for name := range strings.SplitSeq(d.rel, "/") {
+		next, err := at.child(name, unix.O_PATH)
+		if err == nil && !next.upper.exists() {
+			if err = at.copyDir(name, next.lower); err == nil {
+				next.close()
+				next, err = at.child(name, unix.O_PATH)
+			}
+		}
+		at.close()
+		if errors.Is(err, errIndirect) {
+			err = errMoved
+		}
+		if err == nil && !next.upper.exists() {
+			err = errMoved
+		}
+		if err != nil {
+			next.close()
+			return layered{}, err
+		}
+		at = next
+	}
+	if !sameDirectory(d.lower, at.lower) {
+		at.close()
+		return layered{}, errMoved
+	}
+	return at, nil
+}
+
+// sameDirectory reports whether both do not exist, or are the same directory.
+func sameDirectory(a, b fdDirectory) bool {
+	if !a.exists() || !b.exists() {
+		return a.exists() == b.exists()
+	}
+	x, err := a.stat(".")
+	y, err2 := b.stat(".")
+	return err == nil && err2 == nil && sameFile(x, y)
+}
+
+// raise makes sure that the upper directory has the file with that name, if there is one.
+func (d layered) raise(name string) (Layer, error) {
+	below, err := unix.Stat_t{}, error(unix.ENOENT)
+	if d.lower.exists() {
+		below, err = d.lower.raw(name)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Plain, err
+	}
+	isBelow := err == nil
+	switch st, err := d.upper.raw(name); {
+	case err == nil && (isBelow || isWhiteout(&st)):
+		return Covering, nil
+	case err == nil:
+		return Upper, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return Plain, err
+	}
+	t := Touched{Path: d.relative(name), Check: func() error { return d.same(name, isBelow, &below) }}
+	switch {
+	case !isBelow:
+		t.Absent = true
+		return Upper, d.touch(t)
+	case isType(&below, unix.S_IFREG):
+		return Covering, d.copyFile(name, t)
+	case isType(&below, unix.S_IFDIR):
+		return Covering, d.copyDirNamed(name)
+	case isType(&below, unix.S_IFLNK):
+		return Plain, errMoved
+	}
+	return Plain, errSpecial
+}
+
+func (d layered) touch(t Touched) error {
+	if d.overlay.Touch == nil {
+		return nil
+	}
+	return d.overlay.Touch(t)
+}
+
+// same returns errMoved if the file below is not the one that was found, unchanged.
+func (d layered) same(name string, existed bool, found *unix.Stat_t) error {
+	if !d.lower.exists() {
+		return nil
+	}
+	st, err := d.lower.raw(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !existed:
+		return nil
+	case err == nil && existed && infoOfStat(&st) == infoOfStat(found):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return errMoved
+}
+
+// copyFile copies a regular file of the directory below. It gets its name when it is complete and its base is
+// recorded: the base is read from the copy, so it has the same bytes whatever other programs write meanwhile.
+func (d layered) copyFile(name string, t Touched) error {
+	from, err := openUnleased(d.lower, name)
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // nothing was written
+	var found unix.Stat_t
+	if err := control(from, func(fd int) error { return unix.Fstat(fd, &found) }); err != nil {
+		return err
+	}
+	if !isType(&found, unix.S_IFREG) {
+		return errMoved
+	}
+	fd, err := d.upper.openat(".", unix.O_TMPFILE|unix.O_RDWR)
+	if err != nil {
+		return err
+	}
+	to := os.NewFile(uintptr(fd), name)
+	defer to.Close() //nolint:errcheck // it was flushed
+	if err := fill(to, from); err != nil {
+		return err
+	}
+	t.Mode = modeOf(found.Mode)
+	t.Check = func() error { return d.same(name, true, &found) }
+	t.Open = func() (*os.File, error) { return os.Open(fdPath(fd)) }
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if err := d.touch(t); err != nil {
+		return err
+	}
+	err = control(d.upper.file, func(dirfd int) error {
+		return unix.Linkat(unix.AT_FDCWD, fdPath(fd), dirfd, name, unix.AT_SYMLINK_FOLLOW)
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another call was first
+	}
+	return err
+}
+
+// fill copies content and attributes, and flushes the copy.
+func fill(to, from *os.File) error {
+	err := control(to, func(dst int) error {
+		return control(from, func(src int) error { return unix.IoctlFileClone(dst, src) })
+	})
+	if err != nil {
+		if _, err := io.Copy(to, from); err != nil {
+			return err
+		}
+	}
+	if err := copyAttributes(to, from); err != nil {
+		return err
+	}
+	return to.Sync()
+}
+
+// copyDirNamed creates the directory above one of the directory below.
+func (d layered) copyDirNamed(name string) error {
+	c, err := d.child(name, unix.O_PATH)
+	if errors.Is(err, errIndirect) {
+		err = errMoved
+	}
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if c.upper.exists() {
+		return nil
+	}
+	return d.copyDir(name, c.lower)
+}
+
+// copyDir creates the directory above like.
+func (d layered) copyDir(name string, like fdDirectory) error {
+	temp := hiddenName()
+	return control(d.upper.file, func(dirfd int) error {
+		if err := unix.Mkdirat(dirfd, temp, 0o700); err != nil {
+			return err
+		}
+		made, err := d.upper.openat(temp, unix.O_RDONLY|unix.O_DIRECTORY)
+		if err == nil {
+			dir := os.NewFile(uintptr(made), temp)
+			err = copyAttributes(dir, like.file)
+			_ = dir.Close() // nothing was written to it
+		}
+		if err == nil {
+			err = unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_NOREPLACE)
+		}
+		if err != nil {
+			_ = unix.Unlinkat(dirfd, temp, unix.AT_REMOVEDIR) // the other error is returned
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+// mkdir creates a directory. Where one was removed, the new one hides it.
+func (d layered) mkdir(name string, perm fs.FileMode) error {
+	if err := d.mayChange(name); err != nil {
+		return err
+	}
+	if _, err := d.lstat(name); err == nil {
+		return syscall.EEXIST
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	at, err := d.raised()
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	st, err := at.upper.raw(name)
+	if err != nil {
+		return at.upper.mkdir(name, perm)
+	}
+	if !isWhiteout(&st) {
+		return syscall.EEXIST
+	}
+	return control(at.upper.file, func(dirfd int) error {
+		temp := hiddenName()
+		if err := unix.Mkdirat(dirfd, temp, uint32(perm.Perm())); err != nil {
+			return err
+		}
+		err := setOpaque(dirfd, temp)
+		if err == nil {
+			err = exchangeWhiteout(dirfd, temp, name)
+		}
+		if err != nil {
+			_ = unix.Unlinkat(dirfd, temp, unix.AT_REMOVEDIR) // the other error is returned
+		}
+		return err
+	})
+}
+
+func setOpaque(dirfd int, name string) error {
+	fd, _, err := enter(dirfd, name)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	return unix.Setxattr(fdPath(fd), opaqueAttribute, []byte("y"), 0)
+}
+
+// exchangeWhiteout puts a directory in the place of a whiteout, which is removed.
+func exchangeWhiteout(dirfd int, temp, name string) error {
+	if err := unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE); err != nil {
+		return err
+	}
+	if st, err := statIn(dirfd, temp); err != nil || !isWhiteout(&st) {
+		return errors.Join(syscall.EEXIST, unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE))
+	}
+	return unix.Unlinkat(dirfd, temp, 0)
+}
+
+// rmdir removes an empty directory. Where there is one below, a whiteout stays.
+func (d layered) rmdir(name string) error {
+	if err := d.mayChange(name); err != nil {
+		return err
+	}
+	c, err := d.child(name, unix.O_RDONLY)
+	if errors.Is(err, errIndirect) {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.empty(); err != nil {
+		return err
+	}
+	at, err := d.raised()
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	isBelow := false
+	if at.lower.exists() {
+		st, err := at.lower.raw(name)
+		isBelow = err == nil
+		if isBelow {
+			err = at.touch(Touched{Path: at.relative(name), Mode: modeOf(st.Mode),
+				Check: func() error { return at.same(name, true, &st) }})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return control(at.upper.file, func(dirfd int) error {
+		if !c.upper.exists() {
+			return unix.Mknodat(dirfd, name, unix.S_IFCHR, 0)
+		}
+		return removeDirectory(dirfd, name, isBelow)
+	})
+}
+
+// empty returns ENOTEMPTY if the directory shows a file.
+func (d layered) empty() error {
+	found := false
+	look := func(Name) bool {
+		found = true
+		return false
+	}
+	var err error
+	if d.upper.exists() {
+		err = d.names(nil, look)
+	} else {
+		err = readNames(d.lower.file, d.lower, nil, look)
+	}
+	if err == nil && found {
+		err = syscall.ENOTEMPTY
+	}
+	return err
+}
+
+// removeDirectory removes a directory of an upper one that shows no file. With covers a whiteout takes its
+// place.
+func removeDirectory(dirfd int, name string, covers bool) error {
+	if covers {
+		if err := setOpaque(dirfd, name); err != nil {
+			return err
+		}
+	}
+	if err := removeHidden(dirfd, name); err != nil {
+		return err
+	}
+	if !covers {
+		return unix.Unlinkat(dirfd, name, unix.AT_REMOVEDIR)
+	}
+	temp := hiddenName()
+	if err := unix.Mknodat(dirfd, temp, unix.S_IFCHR, 0); err != nil {
+		return err
+	}
+	if err := unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE); err != nil {
+		return errors.Join(err, unix.Unlinkat(dirfd, temp, 0))
+	}
+	if err := unix.Unlinkat(dirfd, temp, unix.AT_REMOVEDIR); err != nil { // another program uses it
+		return errors.Join(err, unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE), unix.Unlinkat(dirfd, temp, 0))
+	}
+	return nil
+}
+
+// removeHidden removes the whiteouts of a directory, and what killed processes left.
+func removeHidden(dirfd int, name string) error {
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Openat(dirfd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return err
+	}
+	dir := os.NewFile(uintptr(fd), name)
+	defer dir.Close() //nolint:errcheck // nothing was written to it
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	return control(dir, func(fd int) error {
+		for _, n := range names {
+			st, err := statIn(fd, n)
+			switch {
+			case err != nil:
+			case isWhiteout(&st):
+				err = unix.Unlinkat(fd, n, 0)
+			case isType(&st, unix.S_IFDIR) && strings.HasPrefix(n, hiddenPrefix):
+				err = unix.Unlinkat(fd, n, unix.AT_REMOVEDIR)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// RemoveMade removes an empty directory that a change has created in a directory with that role. In an upper
+// directory, one that hides another leaves a whiteout.
+func RemoveMade(dir string, layer Layer) error {
+	if layer == Plain {
+		return os.Remove(dir)
+	}
+	parent, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close() //nolint:errcheck // nothing was written to it
+	return control(parent, func(dirfd int) error {
+		fd, opaque, err := enter(dirfd, filepath.Base(dir))
+		if err != nil {
+			return err
+		}
+		_ = unix.Close(fd)
+		if !opaque {
+			return unix.Unlinkat(dirfd, filepath.Base(dir), unix.AT_REMOVEDIR)
+		}
+		return removeDirectory(dirfd, filepath.Base(dir), true)
+	})
+}

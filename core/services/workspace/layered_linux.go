@@ -1,0 +1,465 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// layered is a directory of an [Overlay]: the directory below together with the changes in the upper one.
+//
+// While the upper directory has no entry on a path, one call opens the file below. A link is always followed
+// by a walk, because the two directories may disagree about its target.
+type layered struct {
+	overlay *Overlay
+	rel     string      // below Overlay.Dir
+	upper   fdDirectory // without a file: there is none
+	lower   fdDirectory // without a file: there is none, or upper hides it
+}
+
+var (
+	// errBelow: the upper directory has no entry on the path and hides nothing.
+	errBelow = errors.New("path is only in the directory below")
+	// errWhiteout: the upper directory removes the file.
+	errWhiteout = fmt.Errorf("removed in the fork: %w", syscall.ENOENT)
+)
+
+const opaqueAttribute = "user.overlay.opaque"
+
+// opener returns the func that opens the directory with its changes.
+func (o Overlay) opener() (func(path string) (directory, error), error) {
+	open := func(path string) (directory, error) {
+		lower, err := openDirectory(path)
+		if err != nil {
+			return nil, err
+		}
+		upper, err := openDirectory(o.Upper)
+		if err != nil {
+			lower.close()
+			return nil, err
+		}
+		d := layered{overlay: &o, rel: "."}
+		var ok [2]bool
+		d.lower, ok[0] = lower.(fdDirectory)
+		d.upper, ok[1] = upper.(fdDirectory)
+		if !ok[0] || !ok[1] {
+			lower.close()
+			upper.close()
+			return nil, errors.ErrUnsupported
+		}
+		return d, nil
+	}
+	dir, err := open(o.Dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, unsupportedFork("the system call openat2 is not available", err)
+	}
+	if err == nil {
+		dir.close() // it is opened again on first use
+	}
+	return open, nil
+}
+
+func (d fdDirectory) exists() bool { return d.file != nil }
+
+// isWhiteout reports whether a file of an upper directory removes the one below.
+func isWhiteout(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0 }
+
+func isType(st *unix.Stat_t, kind uint32) bool { return st.Mode&unix.S_IFMT == kind }
+
+func statIn(dirfd int, name string) (st unix.Stat_t, err error) {
+	err = unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return st, err
+}
+
+func (d fdDirectory) raw(name string) (st unix.Stat_t, err error) {
+	err = control(d.file, func(dirfd int) error {
+		st, err = statIn(dirfd, name)
+		return err
+	})
+	return st, err
+}
+
+// enter opens a directory that is an entry of an upper one, and reports whether it hides the one below.
+func enter(dirfd int, name string) (fd int, opaque bool, err error) {
+	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err = uninterrupted(func() (int, error) { return unix.Openat(dirfd, name, unix.O_RDONLY|flags, 0) })
+	var value [2]byte
+	var n int
+	if err == unix.EACCES { //nolint:errorlint // a bare errno
+		if fd, err = uninterrupted(func() (int, error) { return unix.Openat(dirfd, name, unix.O_PATH|flags, 0) }); err == nil {
+			n, err = unix.Getxattr(fdPath(fd), opaqueAttribute, value[:])
+			return fd, err == nil && n == 1 && value[0] == 'y', nil
+		}
+	}
+	if err == nil {
+		n, err = unix.Fgetxattr(fd, opaqueAttribute, value[:])
+		return fd, err == nil && n == 1 && value[0] == 'y', nil
+	}
+	if err != unix.ENOTDIR && err != unix.ELOOP { //nolint:errorlint // bare errnos
+		return -1, false, err
+	}
+	st, looking := statIn(dirfd, name)
+	switch {
+	case looking != nil:
+		return -1, false, errMoved
+	case isWhiteout(&st):
+		return -1, false, errWhiteout
+	case isType(&st, unix.S_IFLNK):
+		return -1, false, errIndirect
+	}
+	return -1, false, unix.ENOTDIR
+}
+
+func fdPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
+// above calls use with the upper directory that contains rel, and the last element; hidden: the directory
+// below it is hidden. It returns errBelow if the file can only be in the directory below.
+func (d layered) above(rel string, use func(dirfd int, name string, hidden bool) error) error {
+	if !d.upper.exists() {
+		return errBelow
+	}
+	hidden := !d.lower.exists()
+	err := control(d.upper.file, func(top int) error {
+		at := top
+		for {
+			name, rest, more := strings.Cut(rel, "/")
+			if name == ".." {
+				return errIndirect
+			}
+			if !more {
+				err := use(at, name, hidden)
+				if at != top {
+					_ = unix.Close(at)
+				}
+				return err
+			}
+			next, opaque, err := enter(at, name)
+			if at != top {
+				_ = unix.Close(at)
+			}
+			if err != nil {
+				return err
+			}
+			at, hidden, rel = next, hidden || opaque, rest
+		}
+	})
+	if errors.Is(err, unix.ENOENT) && !errors.Is(err, errWhiteout) && !hidden {
+		return errBelow
+	}
+	return err
+}
+
+// below converts an error of the directory below. A directory above may cover a file or a link on the way,
+// which a walk finds out.
+func (d layered) below(err error) error {
+	if err == unix.ELOOP || err == unix.ENOTDIR && d.upper.exists() { //nolint:errorlint // bare errnos
+		return errIndirect
+	}
+	return err
+}
+
+func (d layered) open(rel string) (*os.File, error) {
+	if rel == "." {
+		return d.top().open(".")
+	}
+	fd := -1
+	err := d.above(rel, func(dirfd int, name string, _ bool) (err error) {
+		fd, err = openElement(dirfd, name, unix.O_RDONLY|openFlags)
+		if err == unix.ELOOP { //nolint:errorlint // a bare errno
+			err = errIndirect
+		}
+		return err
+	})
+	if err == errBelow { //nolint:errorlint // not wrapped
+		fd, err = d.lower.openBelow(rel, unix.O_RDONLY|openFlags, unix.RESOLVE_NO_SYMLINKS)
+		err = d.below(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), rel), nil
+}
+
+// openElement opens an element of an upper directory, which may be a whiteout.
+func openElement(dirfd int, name string, flags int) (fd int, err error) {
+	fd, err = uninterrupted(func() (int, error) {
+		return unix.Openat(dirfd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err == unix.ENXIO { //nolint:errorlint // a bare errno
+		if st, looking := statIn(dirfd, name); looking == nil && isWhiteout(&st) {
+			err = errWhiteout
+		}
+	}
+	return fd, err
+}
+
+// top returns the directory whose descriptor stands for both.
+func (d layered) top() fdDirectory {
+	if d.upper.exists() {
+		return d.upper
+	}
+	return d.lower
+}
+
+func (d layered) stat(rel string) (Info, error) {
+	if rel == "." {
+		return d.own()
+	}
+	var st unix.Stat_t
+	var covers bool
+	err := d.above(rel, func(dirfd int, name string, hidden bool) (err error) {
+		if st, err = statIn(dirfd, name); err != nil {
+			return err
+		}
+		switch {
+		case isWhiteout(&st):
+			return errWhiteout
+		case isType(&st, unix.S_IFLNK):
+			return errIndirect
+		}
+		covers = !hidden && shows(dirfd, name, &st)
+		return nil
+	})
+	if err == nil {
+		if covers {
+			return d.merged(rel, infoOfStat(&st)), nil
+		}
+		return infoOfStat(&st), nil
+	}
+	if err != errBelow { //nolint:errorlint // not wrapped
+		return Info{}, err
+	}
+	fd, err := d.lower.openBelow(rel, unix.O_PATH, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return Info{}, d.below(err)
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	if err := unix.Fstat(fd, &st); err != nil {
+		return Info{}, err
+	}
+	return infoOfStat(&st), nil
+}
+
+// shows reports whether an entry of an upper directory is a directory that shows the one below.
+func shows(dirfd int, name string, st *unix.Stat_t) bool {
+	if !isType(st, unix.S_IFDIR) {
+		return false
+	}
+	fd, opaque, err := enter(dirfd, name)
+	if err != nil {
+		return false
+	}
+	_ = unix.Close(fd)
+	return !opaque
+}
+
+// merged returns the description of a directory that is in both: its identity is that of the one below,
+// which stays when the other one is created.
+func (d layered) merged(rel string, info Info) Info {
+	fd, err := d.lower.openBelow(rel, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return info
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return info
+	}
+	below := infoOfStat(&st)
+	info.Dev, info.Ino, info.Nlink = below.Dev, below.Ino, below.Nlink
+	return info
+}
+
+// own describes the directory itself.
+func (d layered) own() (Info, error) {
+	info, err := d.top().stat(".")
+	if err == nil && d.upper.exists() && d.lower.exists() {
+		info = d.merged(".", info)
+	}
+	return info, err
+}
+
+// child opens a directory. Both of its descriptors are readable if the directories are.
+func (d layered) child(rel string, flags uint64) (layered, error) {
+	c := layered{overlay: d.overlay, rel: filepath.Join(d.rel, rel)}
+	if rel == "." {
+		return d.again(flags)
+	}
+	hidden := false
+	err := d.above(rel, func(dirfd int, name string, hides bool) error {
+		fd, opaque, err := enter(dirfd, name)
+		if err == nil {
+			hidden = hides || opaque
+			c.upper = fdDirectory{os.NewFile(uintptr(fd), rel)}
+		}
+		return err
+	})
+	if err != nil && err != errBelow { //nolint:errorlint // not wrapped
+		return c, err
+	}
+	if hidden {
+		return c, nil
+	}
+	fd, err := d.lower.openBelow(rel, flags|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
+	switch {
+	case err == nil:
+		c.lower = fdDirectory{os.NewFile(uintptr(fd), rel)}
+	case !c.upper.exists():
+		return c, d.below(err)
+	case err != unix.ENOENT && err != unix.ENOTDIR && err != unix.ELOOP: //nolint:errorlint // bare errnos
+		c.close()
+		return c, err
+	}
+	return c, nil
+}
+
+// again opens the directory itself again.
+func (d layered) again(flags uint64) (layered, error) {
+	c := layered{overlay: d.overlay, rel: d.rel}
+	for from, to := range map[fdDirectory]*fdDirectory{d.upper: &c.upper, d.lower: &c.lower} {
+		if !from.exists() {
+			continue
+		}
+		fd, err := from.openBelow(".", flags|unix.O_DIRECTORY, 0)
+		if err != nil {
+			c.close()
+			return c, err
+		}
+		*to = fdDirectory{os.NewFile(uintptr(fd), ".")}
+	}
+	return c, nil
+}
+
+func (d layered) parent(rel string) (directory, error) {
+	c, err := d.child(rel, unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d layered) list(rel string) (listing, error) {
+	c, err := d.child(rel, unix.O_RDONLY)
+	if err != nil {
+		return listing{}, err
+	}
+	if !c.upper.exists() {
+		return listing{listOf(c.lower.file, c).names, c}, nil
+	}
+	return listing{c.names, c}, nil
+}
+
+// names yields the names of both directories, once.
+func (d layered) names(buf []byte, yield func(Name) bool) error {
+	seen := make(map[string]bool)
+	more := true
+	err := readNames(d.upper.file, d.upper, buf, func(n Name) bool {
+		if strings.HasPrefix(n.Name, hiddenPrefix) {
+			return true
+		}
+		if d.lower.exists() {
+			seen[n.Name] = true
+		}
+		if n.Type&fs.ModeCharDevice != 0 {
+			if st, err := d.upper.raw(n.Name); err != nil || isWhiteout(&st) {
+				return true
+			}
+		}
+		more = yield(n)
+		return more
+	})
+	if err != nil || !more || !d.lower.exists() {
+		return err
+	}
+	return readNames(d.lower.file, d.lower, buf, func(n Name) bool { return seen[n.Name] || yield(n) })
+}
+
+func (d layered) lstat(name string) (Info, error) {
+	var st unix.Stat_t
+	var covers bool
+	err := d.above(name, func(dirfd int, name string, hidden bool) (err error) {
+		if st, err = statIn(dirfd, name); err != nil {
+			return err
+		}
+		if isWhiteout(&st) {
+			return errWhiteout
+		}
+		covers = !hidden && shows(dirfd, name, &st)
+		return nil
+	})
+	switch {
+	case err == errBelow: //nolint:errorlint // not wrapped
+		return d.lower.lstat(name)
+	case err != nil:
+		return Info{}, err
+	case covers:
+		return d.merged(name, infoOfStat(&st)), nil
+	}
+	return infoOfStat(&st), nil
+}
+
+func (d layered) lookup(name string) (entry, error) {
+	from := d.lower
+	if d.upper.exists() {
+		st, err := d.upper.raw(name)
+		switch {
+		case err == nil && isWhiteout(&st):
+			return entry{}, errWhiteout
+		case err == nil || err != unix.ENOENT: //nolint:errorlint // a bare errno
+			from = d.upper
+		}
+	}
+	if !from.exists() {
+		return entry{}, syscall.ENOENT
+	}
+	e, err := from.lookup(name)
+	if err != nil || e.dir == nil {
+		return e, err
+	}
+	e.dir.close()
+	c, err := d.child(name, unix.O_PATH)
+	if errors.Is(err, errIndirect) {
+		err = errMoved
+	}
+	if err != nil {
+		return entry{}, err
+	}
+	if e.info, err = c.own(); err != nil {
+		c.close()
+		return entry{}, err
+	}
+	e.dir = c
+	return e, nil
+}
+
+func (d layered) openEntry(name string) (*os.File, error) {
+	fd := -1
+	err := d.above(name, func(dirfd int, name string, _ bool) (err error) {
+		fd, err = openElement(dirfd, name, unix.O_RDONLY|openFlags)
+		if err == unix.ELOOP { //nolint:errorlint // a bare errno
+			err = errMoved
+		}
+		return err
+	})
+	switch {
+	case err == errBelow: //nolint:errorlint // not wrapped
+		return d.lower.openEntry(name)
+	case err != nil:
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (d layered) close() {
+	for _, dir := range []fdDirectory{d.upper, d.lower} {
+		if dir.exists() {
+			dir.close()
+		}
+	}
+}
