@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // Report is the result of a restore.
@@ -193,24 +192,26 @@ func (w *restoring) remove(ctx context.Context, s FileStep) error {
 	case File:
 		return w.commit(ctx, s, func(r commit.Request) (commit.Outcome, error) { return w.committer.Remove(ctx, r) })
 	case Link:
-		return w.inDirectory(s.Path, func(root *os.Root, name string) error {
-			if err := isLink(root, name, s); err != nil {
+		return w.named(s.Path, func(p workspace.Path) error {
+			if err := w.isLink(p, s); err != nil {
 				return err
 			}
-			return root.Remove(name)
+			return w.o.Files.RemoveEntry(p)
 		})
 	case Directory:
-		return w.inDirectory(s.Path, func(root *os.Root, name string) error {
-			info, err := root.Lstat(name)
-			if err == nil && !info.IsDir() {
+		return w.named(s.Path, func(p workspace.Path) error {
+			info, err := w.o.Files.Lstat(p)
+			if err == nil && !info.Mode.IsDir() {
 				return changedSince(s.Path)
 			}
 			if err != nil {
 				return err
 			}
-			err = root.Remove(name)
-			if err != nil && s.Then.Kind == Absent && holdsSomething(root, name) {
-				return errStays
+			err = w.o.Files.RemoveEntry(p)
+			if err != nil && s.Then.Kind == Absent {
+				if more, listing := holds(w.o.Files, p, func(string) bool { return true }); listing == nil && more {
+					return errStays
+				}
 			}
 			return err
 		})
@@ -219,33 +220,23 @@ func (w *restoring) remove(ctx context.Context, s FileStep) error {
 	return nil
 }
 
-func holdsSomething(root *os.Root, name string) bool {
-	f, err := root.Open(name)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	names, _ := f.Readdirnames(1)
-	return len(names) > 0
-}
-
 // make creates the state of a path.
 func (w *restoring) make(ctx context.Context, s FileStep) error {
 	switch s.Then.Kind {
 	case Directory:
-		return w.inDirectory(s.Path, func(root *os.Root, name string) error {
+		return w.named(s.Path, func(p workspace.Path) error {
 			const writable = 0o700 // until it is complete; see run
-			err := root.Mkdir(name, s.Then.Mode.Perm()|writable)
-			if info, statErr := root.Lstat(name); errors.Is(err, fs.ErrExist) && statErr == nil && info.IsDir() {
+			err := w.o.Files.MakeDir(p, s.Then.Mode.Perm()|writable)
+			if info, looking := w.o.Files.Lstat(p); errors.Is(err, fs.ErrExist) && looking == nil && info.Mode.IsDir() {
 				err = nil
-				if info.Mode().Perm()&writable != writable {
-					err = root.Chmod(name, info.Mode().Perm()|writable)
+				if info.Mode.Perm()&writable != writable {
+					err = w.o.Files.Chmod(p, info.Mode&modeBits|writable)
 				}
 			}
 			return err
 		})
 	case Link:
-		return w.inDirectory(s.Path, func(root *os.Root, name string) error { return makeLink(root, name, s) })
+		return w.named(s.Path, func(p workspace.Path) error { return w.makeLink(p, s) })
 	case File:
 		return w.makeFile(ctx, s)
 	case Absent, Other:
@@ -253,8 +244,8 @@ func (w *restoring) make(ctx context.Context, s FileStep) error {
 	return nil
 }
 
-func isLink(root *os.Root, name string, s FileStep) error {
-	target, err := root.Readlink(name)
+func (w *restoring) isLink(p workspace.Path, s FileStep) error {
+	target, err := w.o.Files.Readlink(p)
 	if err != nil || target != string(s.Now.Target) {
 		return changedSince(s.Path)
 	}
@@ -262,40 +253,22 @@ func isLink(root *os.Root, name string, s FileStep) error {
 }
 
 // makeLink creates a link, or changes the target of one in a single step.
-func makeLink(root *os.Root, name string, s FileStep) error {
-	if s.Now.Kind != Link {
-		return root.Symlink(string(s.Then.Target), name)
+func (w *restoring) makeLink(p workspace.Path, s FileStep) error {
+	if s.Now.Kind == Link {
+		if err := w.isLink(p, s); err != nil {
+			return err
+		}
 	}
-	temp := filepath.Join(filepath.Dir(name), ".fettle-link-"+sumOf([]byte(s.Path))[:16])
-	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := root.Symlink(string(s.Then.Target), temp); err != nil {
-		return err
-	}
-	err := isLink(root, name, s)
-	if err == nil {
-		err = root.Rename(temp, name)
-	}
-	if err != nil {
-		_ = root.Remove(temp) // otherwise the next restore does
-	}
-	return err
+	return w.o.Files.MakeLink(p, string(s.Then.Target), s.Now.Kind == Link)
 }
 
-// inDirectory opens the workspace directory that contains a path, for operations by name in it; no
-// name leads out of it.
-func (w *restoring) inDirectory(path Name, do func(root *os.Root, name string) error) error {
+// named calls do with a path of the workspace.
+func (w *restoring) named(path Name, do func(p workspace.Path) error) error {
 	p, err := w.o.Files.Resolve(string(path))
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(p.Root())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }() // nothing was written to it
-	return do(root, filepath.FromSlash(p.Rel()))
+	return do(p)
 }
 
 // makeFile restores a file's content and permissions.
@@ -330,17 +303,17 @@ func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 
 // chmod sets the permissions of a regular file or a directory.
 func (w *restoring) chmod(path Name, as State) error {
-	return w.inDirectory(path, func(root *os.Root, name string) error {
-		info, err := root.Lstat(name)
+	return w.named(path, func(p workspace.Path) error {
+		info, err := w.o.Files.Lstat(p)
 		switch {
 		case err != nil:
 			return err
-		case info.IsDir() != (as.Kind == Directory) || !info.IsDir() && !info.Mode().IsRegular():
+		case info.Mode.IsDir() != (as.Kind == Directory) || !info.Mode.IsDir() && !info.Mode.IsRegular():
 			return changedSince(path)
-		case info.Mode()&modeBits == as.Mode:
+		case info.Mode&modeBits == as.Mode:
 			return nil
 		}
-		return root.Chmod(name, as.Mode)
+		return w.o.Files.Chmod(p, as.Mode)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -121,11 +120,11 @@ func (w *fullScan) walk(ctx context.Context, directory string, f *findings) erro
 		}
 		var mode fs.FileMode
 		if path != real {
-			info, err := os.Lstat(path)
+			info, err := lstat(w.scanner.files, path)
 			if err != nil {
 				return false // it is gone
 			}
-			mode = info.Mode() & modeBits
+			mode = info.Mode & modeBits
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -187,7 +186,7 @@ func (p *planning) remainingDirectories() {
 	goes := map[string]bool{}
 	var stay []Name
 	for i, s := range slices.Backward(p.Steps) { // the content of a directory before the directory
-		if s.Now.Kind == Directory && s.Then.Kind != Directory && holdsMore(string(s.Path), goes) {
+		if s.Now.Kind == Directory && s.Then.Kind != Directory && p.holdsMore(string(s.Path), goes) {
 			p.Steps = slices.Delete(p.Steps, i, i+1)
 			if s.Then.Kind == Absent {
 				stay = append(stay, s.Path)
@@ -204,14 +203,27 @@ func (p *planning) remainingDirectories() {
 }
 
 // holdsMore reports whether a directory contains files that are not removed.
-func holdsMore(path string, goes map[string]bool) bool {
-	f, err := os.Open(path)
+func (p *planning) holdsMore(path string, goes map[string]bool) bool {
+	at, err := p.files.Resolve(path)
 	if err != nil {
 		return false // the restore reports the problem
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	names, _ := f.Readdirnames(-1)
-	return slices.ContainsFunc(names, func(name string) bool { return !goes[filepath.Join(path, name)] })
+	more, err := holds(p.files, at, func(name string) bool { return !goes[filepath.Join(path, name)] })
+	return err == nil && more
+}
+
+// holds reports whether a directory contains a name that is accepted.
+func holds(files *workspace.Workspace, directory workspace.Path, accept func(name string) bool) (found bool, err error) {
+	dir, err := files.OpenDir(directory)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	err = dir.Names(nil, func(n workspace.Name) bool {
+		found = accept(n.Name)
+		return !found
+	})
+	return found, err
 }
 
 func (p *planning) refuse(path Name, reason fault.Reason, why string) {

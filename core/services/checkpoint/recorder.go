@@ -101,7 +101,7 @@ func (r *Recorder) Begin(ctx context.Context, c Call) (*ActiveCall, error) {
 	}
 	t := &ActiveCall{r: r, everywhere: len(c.Paths) == 0}
 	for _, path := range c.Paths {
-		t.paths = append(t.paths, canonical(path)...)
+		t.paths = append(t.paths, canonical(r.o.Files, path)...)
 	}
 	slices.Sort(t.paths)
 	t.paths = slices.Compact(t.paths)

@@ -266,24 +266,24 @@ func sizeText(n int64) string {
 // canonical returns the paths under which a file is recorded: with the links of its directory
 // resolved, and for a link both its own path and its target. Missing parent directories are
 // included.
-func canonical(path string) []string {
-	dir, err := workspace.RealPath(filepath.Dir(path))
+func canonical(files *workspace.Workspace, path string) []string {
+	dir, err := files.RealPath(filepath.Dir(path))
 	if err != nil {
 		return []string{path}
 	}
 	own := filepath.Join(dir, filepath.Base(path))
 	var all []string
 	for above := dir; ; above = filepath.Dir(above) {
-		if _, err := os.Lstat(above); err == nil || filepath.Dir(above) == above {
+		if _, err := lstat(files, above); err == nil || filepath.Dir(above) == above {
 			break
 		}
 		all = append(all, above)
 	}
 	all = append(all, own)
-	if info, err := os.Lstat(own); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if leads, err := workspace.RealPath(own); err == nil {
+	if info, err := lstat(files, own); err == nil && info.Mode&fs.ModeSymlink != 0 {
+		if leads, err := files.RealPath(own); err == nil {
 			all = append(all, leads)
-		} else if target, err := os.Readlink(own); err == nil { // to a missing file
+		} else if target, err := readlink(files, own); err == nil { // to a missing file
 			if !filepath.IsAbs(target) {
 				target = filepath.Join(dir, target)
 			}
@@ -291,4 +291,23 @@ func canonical(path string) []string {
 		}
 	}
 	return all
+}
+
+// lstat describes a file, in the workspace or not.
+func lstat(files *workspace.Workspace, path string) (workspace.Info, error) {
+	if p, err := files.Resolve(path); err == nil {
+		return files.Lstat(p)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return workspace.Info{}, err
+	}
+	return workspace.Info{Mode: info.Mode()}, nil
+}
+
+func readlink(files *workspace.Workspace, path string) (string, error) {
+	if p, err := files.Resolve(path); err == nil {
+		return files.Readlink(p)
+	}
+	return os.Readlink(path)
 }

@@ -32,6 +32,8 @@ type Files interface {
 	Stat(p workspace.Path) (workspace.Info, error)
 	// OpenRead opens a file for reading without blocking.
 	OpenRead(p workspace.Path) (*os.File, error)
+	// RealPath resolves the links of a path.
+	RealPath(path string) (string, error)
 }
 
 // Options configure a [Finder]. The zero value finds AGENTS.md and inserts its imports.

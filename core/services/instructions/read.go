@@ -47,7 +47,7 @@ func (f *Finder) read(path string, skip func(key string) bool) (Document, bool) 
 // target returns p with links resolved. It reports false if the target is outside of the workspace
 // or may not be shown. A path without links is its own target and needs no permission.
 func (f *Finder) target(p workspace.Path) (workspace.Path, bool) {
-	real, err := workspace.RealPath(p.String())
+	real, err := f.files.RealPath(p.String())
 	if err != nil {
 		return p, false
 	}

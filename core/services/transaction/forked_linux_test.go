@@ -434,7 +434,7 @@ func change(t testing.TB, r *rand.Rand, plain *forked, pick func() string) (what
 	case kind == 7:
 		return "chmod " + rel, func(f *forked) error { return f.files.Chmod(f.path(rel), mode) }
 	case kind == 8:
-		return "link " + rel + " " + to, func(f *forked) error { return f.files.MakeLink(f.path(rel), to) }
+		return "link " + rel + " " + to, func(f *forked) error { return f.files.MakeLink(f.path(rel), to, true) }
 	case kind == 9:
 		return "drop " + rel, func(f *forked) error { return f.files.RemoveEntry(f.path(rel)) }
 	case kind == 10:

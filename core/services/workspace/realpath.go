@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // RealPath resolves an absolute path, in the workspace or not: the links of its longest existing
@@ -28,4 +29,45 @@ func RealPath(path string) (string, error) {
 		}
 		rest = filepath.Join(filepath.Base(head), rest)
 	}
+}
+
+// RealPath is [RealPath] for a path as the workspace shows it: a link may exist only in a fork.
+func (w *Workspace) RealPath(path string) (string, error) {
+	if !w.forked {
+		return RealPath(path)
+	}
+	p, err := w.Resolve(path)
+	if err != nil {
+		return RealPath(path)
+	}
+	r, err := w.rootOf(p)
+	if err != nil {
+		return "", err
+	}
+	k := &walker{w: w}
+	defer k.close()
+	if err := k.startAt(r); err != nil {
+		return "", err
+	}
+	names := elements(p.rel)
+	for i, name := range names {
+		links := k.links
+		k.rest = []string{name}
+		s, err := k.follow()
+		rest := filepath.Join(names[i+1:]...)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && k.links == links, err == nil && !s.exists && k.links == links:
+			return filepath.Join(k.top().path, name, rest), nil
+		case err != nil:
+			return "", err
+		case !s.exists: // a link that leads nowhere
+			return "", syscall.ENOENT
+		case s.info.Mode.IsDir():
+		case rest != "":
+			return "", syscall.ENOTDIR
+		default:
+			return filepath.Join(k.top().path, s.name), nil
+		}
+	}
+	return k.top().path, nil
 }
