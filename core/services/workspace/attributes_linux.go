@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -71,6 +72,48 @@ func copyXattrs(to, from int) error {
 		}
 	}
 	return nil
+}
+
+// xattrArgs are the arguments of getxattrat.
+type xattrArgs struct {
+	value       unsafe.Pointer // 64 bits
+	size, flags uint32
+}
+
+// opaque reports whether a directory of the upper one hides the one below; the error is ENOENT if there is
+// none. It does not follow a link at the end.
+func (d layered) opaque(rel string) (opaque bool, err error) {
+	var value [2]byte
+	n := 0
+	err = control(d.upper.file, func(dirfd int) (err error) {
+		n, err = getXattrAt(dirfd, rel, value[:])
+		if err == unix.ENOSYS || err == unix.EPERM { //nolint:errorlint // bare errnos; a kernel before 6.13
+			n, err = unix.Lgetxattr(fdPath(dirfd)+"/"+rel, opaqueAttribute, value[:])
+		}
+		return err
+	})
+	return err == nil && n == 1 && value[0] == 'y', err
+}
+
+func getXattrAt(dirfd int, rel string, value []byte) (int, error) {
+	path, err := unix.BytePtrFromString(rel)
+	if err != nil {
+		return 0, err
+	}
+	name, err := unix.BytePtrFromString(opaqueAttribute)
+	if err != nil {
+		return 0, err
+	}
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		return 0, unix.ENOSYS
+	}
+	args := xattrArgs{value: unsafe.Pointer(&value[0]), size: uint32(len(value))}
+	n, _, errno := unix.Syscall6(unix.SYS_GETXATTRAT, uintptr(dirfd), uintptr(unsafe.Pointer(path)), unix.AT_SYMLINK_NOFOLLOW,
+		uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // sizedXattr calls get with growing buffers until one is large enough.

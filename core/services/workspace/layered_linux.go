@@ -168,14 +168,7 @@ func (d layered) open(rel string) (*os.File, error) {
 	if rel == "." {
 		return d.top().open(".")
 	}
-	fd := -1
-	err := d.above(rel, func(dirfd int, name string, _ bool) (err error) {
-		fd, err = openElement(dirfd, name, unix.O_RDONLY|openFlags)
-		if err == unix.ELOOP { //nolint:errorlint // a bare errno
-			err = errIndirect
-		}
-		return err
-	})
+	fd, err := d.find(rel, unix.O_RDONLY|openFlags)
 	if err == errBelow { //nolint:errorlint // not wrapped
 		fd, err = d.lower.openBelow(rel, unix.O_RDONLY|openFlags, unix.RESOLVE_NO_SYMLINKS)
 		err = d.below(err)
@@ -184,6 +177,67 @@ func (d layered) open(rel string) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), rel), nil
+}
+
+// find opens a file in the upper directory. It returns errBelow if the file can only be in the directory
+// below.
+func (d layered) find(rel string, flags uint64) (int, error) {
+	if !d.upper.exists() {
+		return -1, errBelow
+	}
+	first, _, deep := strings.Cut(rel, "/")
+	if deep && d.lower.exists() {
+		if _, err := d.opaque(first); err == unix.ENOENT { //nolint:errorlint // a bare errno
+			return -1, errBelow
+		}
+	}
+	fd, err := d.upper.openBelow(rel, flags, unix.RESOLVE_NO_SYMLINKS)
+	switch err { //nolint:errorlint // bare errnos
+	case unix.ELOOP:
+		err = errIndirect
+	case unix.ENOENT:
+		if !d.hides(filepath.Dir(rel)) {
+			err = errBelow
+		}
+	case unix.ENXIO, unix.ENOTDIR: // perhaps a whiteout, or a parent is one
+		looking := d.above(rel, func(dirfd int, name string, _ bool) error {
+			if st, err := statIn(dirfd, name); err != nil {
+				return err
+			} else if isWhiteout(&st) {
+				return errWhiteout
+			}
+			return nil
+		})
+		if looking != nil {
+			err = looking
+		}
+	}
+	return fd, err
+}
+
+// hides reports whether a directory of the upper one, or a parent of it, hides the one below.
+func (d layered) hides(rel string) bool {
+	if !d.lower.exists() {
+		return true
+	}
+	if rel == "." {
+		return false
+	}
+	for end := 0; end < len(rel); end++ {
+		if next := strings.IndexByte(rel[end+1:], '/'); next < 0 {
+			end = len(rel)
+		} else {
+			end += 1 + next
+		}
+		opaque, err := d.opaque(rel[:end])
+		if opaque {
+			return true
+		}
+		if err == unix.ENOENT { //nolint:errorlint // a bare errno
+			return false
+		}
+	}
+	return false
 }
 
 // openElement opens an element of an upper directory, which may be a whiteout.
@@ -211,37 +265,26 @@ func (d layered) stat(rel string) (Info, error) {
 	if rel == "." {
 		return d.own()
 	}
-	var st unix.Stat_t
-	var covers bool
-	err := d.above(rel, func(dirfd int, name string, hidden bool) (err error) {
-		if st, err = statIn(dirfd, name); err != nil {
-			return err
-		}
-		switch {
-		case isWhiteout(&st):
-			return errWhiteout
-		case isType(&st, unix.S_IFLNK):
-			return errIndirect
-		}
-		covers = !hidden && shows(dirfd, name, &st)
-		return nil
-	})
-	if err == nil {
-		if covers {
-			return d.merged(rel, infoOfStat(&st)), nil
-		}
-		return infoOfStat(&st), nil
+	above := true
+	fd, err := d.find(rel, unix.O_PATH)
+	if err == errBelow { //nolint:errorlint // not wrapped
+		above = false
+		fd, err = d.lower.openBelow(rel, unix.O_PATH, unix.RESOLVE_NO_SYMLINKS)
+		err = d.below(err)
 	}
-	if err != errBelow { //nolint:errorlint // not wrapped
-		return Info{}, err
-	}
-	fd, err := d.lower.openBelow(rel, unix.O_PATH, unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
-		return Info{}, d.below(err)
+		return Info{}, err
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return Info{}, err
+	}
+	switch {
+	case above && isWhiteout(&st):
+		return Info{}, errWhiteout
+	case above && isType(&st, unix.S_IFDIR) && !d.hides(rel):
+		return d.merged(rel, infoOfStat(&st)), nil
 	}
 	return infoOfStat(&st), nil
 }
@@ -271,16 +314,20 @@ func (d layered) merged(rel string, info Info) Info {
 	if unix.Fstat(fd, &st) != nil {
 		return info
 	}
-	below := infoOfStat(&st)
+	return identityOf(info, infoOfStat(&st))
+}
+
+func identityOf(info, below Info) Info {
 	info.Dev, info.Ino, info.Nlink = below.Dev, below.Ino, below.Nlink
 	return info
 }
 
 // own describes the directory itself.
 func (d layered) own() (Info, error) {
-	info, err := d.top().stat(".")
+	info, err := d.top().own()
 	if err == nil && d.upper.exists() && d.lower.exists() {
-		info = d.merged(".", info)
+		below, err := d.lower.own()
+		return identityOf(info, below), err
 	}
 	return info, err
 }
@@ -291,22 +338,20 @@ func (d layered) child(rel string, flags uint64) (layered, error) {
 	if rel == "." {
 		return d.again(flags)
 	}
-	hidden := false
-	err := d.above(rel, func(dirfd int, name string, hides bool) error {
-		fd, opaque, err := enter(dirfd, name)
-		if err == nil {
-			hidden = hides || opaque
-			c.upper = fdDirectory{os.NewFile(uintptr(fd), rel)}
+	fd, err := d.find(rel, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err == unix.EACCES && flags&unix.O_PATH != 0 { //nolint:errorlint // a bare errno
+		fd, err = d.find(rel, flags|unix.O_DIRECTORY)
+	}
+	switch {
+	case err == nil:
+		c.upper = fdDirectory{os.NewFile(uintptr(fd), rel)}
+		if d.hides(rel) {
+			return c, nil
 		}
-		return err
-	})
-	if err != nil && err != errBelow { //nolint:errorlint // not wrapped
+	case err != errBelow: //nolint:errorlint // not wrapped
 		return c, err
 	}
-	if hidden {
-		return c, nil
-	}
-	fd, err := d.lower.openBelow(rel, flags|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
+	fd, err = d.lower.openBelow(rel, flags|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
 	switch {
 	case err == nil:
 		c.lower = fdDirectory{os.NewFile(uintptr(fd), rel)}
