@@ -215,8 +215,8 @@ func sum(data string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(dat
 func (f *forked) put(ctx context.Context, rel, base, data string) (err error) {
 	p := f.path(rel)
 	if base == "" {
-		undo, err := f.files.MakeParents(p)
-		if err != nil {
+		var undo func()
+		if undo, err = f.files.MakeParents(p); err != nil {
 			return err
 		}
 		defer func() {

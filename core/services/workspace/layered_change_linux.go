@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -185,6 +187,10 @@ func (d layered) copyFile(name string, t Touched) error {
 	if err := fill(to, from); err != nil {
 		return err
 	}
+	const tick = 20 * time.Millisecond // more than that of a file system's clock
+	if time.Since(infoOfStat(&found).changed()) < tick && !sameBytes(to, from) {
+		return errMoved // a program is writing to it
+	}
 	t.Mode = modeOf(found.Mode)
 	t.Check = func() error { return d.same(name, true, &found) }
 	t.Open = func() (*os.File, error) { return os.Open(fdPath(fd)) }
@@ -201,6 +207,24 @@ func (d layered) copyFile(name string, t Touched) error {
 		return nil // another call was first
 	}
 	return err
+}
+
+func (i Info) changed() time.Time { return time.Unix(0, max(i.MtimeNS, i.CtimeNS)) }
+
+// sameBytes reports whether both files have the same content.
+func sameBytes(a, b *os.File) bool {
+	var one, two [32 << 10]byte
+	for offset := int64(0); ; {
+		n, err := a.ReadAt(one[:], offset)
+		m, err2 := b.ReadAt(two[:], offset)
+		if !bytes.Equal(one[:n], two[:m]) || err != nil && err != io.EOF || err2 != nil && err2 != io.EOF { //nolint:errorlint // never wrapped
+			return false
+		}
+		if n == 0 {
+			return true
+		}
+		offset += int64(n)
+	}
 }
 
 // fill copies content and attributes, and flushes the copy.
@@ -380,17 +404,13 @@ func (d layered) empty() error {
 }
 
 // removeDirectory removes a directory of an upper one that shows no file. With covers a whiteout takes its
-// place.
+// place. The whiteouts in it are removed afterwards: the system's overlayfs lists those of a directory that is
+// opaque.
 func removeDirectory(dirfd int, name string, covers bool) error {
-	if covers {
-		if err := setOpaque(dirfd, name); err != nil {
+	if !covers {
+		if err := removeHidden(dirfd, name); err != nil {
 			return err
 		}
-	}
-	if err := removeHidden(dirfd, name); err != nil {
-		return err
-	}
-	if !covers {
 		return unix.Unlinkat(dirfd, name, unix.AT_REMOVEDIR)
 	}
 	temp := hiddenName()
@@ -400,8 +420,12 @@ func removeDirectory(dirfd int, name string, covers bool) error {
 	if err := unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE); err != nil {
 		return errors.Join(err, unix.Unlinkat(dirfd, temp, 0))
 	}
-	if err := unix.Unlinkat(dirfd, temp, unix.AT_REMOVEDIR); err != nil { // another program uses it
-		return errors.Join(err, unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE), unix.Unlinkat(dirfd, temp, 0))
+	err := removeHidden(dirfd, temp)
+	if err == nil {
+		err = unix.Unlinkat(dirfd, temp, unix.AT_REMOVEDIR)
+	}
+	if err != nil { // another program has put a file into it
+		return errors.Join(err, setOpaque(dirfd, temp), unix.Renameat2(dirfd, temp, dirfd, name, unix.RENAME_EXCHANGE), unix.Unlinkat(dirfd, temp, 0))
 	}
 	return nil
 }
