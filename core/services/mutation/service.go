@@ -18,6 +18,7 @@ type Files interface {
 	// Writable returns the reason why p may not be changed, such as a read-only directory.
 	Writable(p workspace.Path) error
 	Locate(p workspace.Path) (*workspace.Location, error)
+	Place(p workspace.Path) (string, error)
 	MakeParents(p workspace.Path) (undo func(), err error)
 }
 

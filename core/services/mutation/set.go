@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/commit"
@@ -118,12 +117,11 @@ func (s *Service) checkPlaces(requests []Request) *SetOutcome {
 
 // place returns the absolute name of a file, with links resolved as far as its directories exist.
 func (s *Service) place(p workspace.Path) string {
-	loc, err := s.files.Locate(p)
+	place, err := s.files.Place(p)
 	if err != nil {
 		return p.String()
 	}
-	defer loc.Close()
-	return filepath.Join(commit.DirPath(loc.Dir), loc.Name)
+	return place
 }
 
 // room returns the number of bytes for contents in the result of a set.

@@ -13,6 +13,8 @@ import (
 // follow no links. System errors are wrapped, so that errors.Is finds the errno.
 type directory interface {
 	stat(rel string) (Info, error)
+	// identity describes the directory itself, at least its Dev, Ino and Nlink.
+	identity() (Info, error)
 	open(rel string) (*os.File, error) // read-only, never blocking
 	list(rel string) (listing, error)
 	parent(rel string) (directory, error) // errIndirect for any link

@@ -78,8 +78,7 @@ func (d fdDirectory) openBelow(rel string, flags, resolve uint64) (fd int, err e
 	return fd, err
 }
 
-// own describes the directory itself.
-func (d fdDirectory) own() (Info, error) {
+func (d fdDirectory) identity() (Info, error) {
 	var st unix.Stat_t
 	if err := control(d.file, func(fd int) error { return unix.Fstat(fd, &st) }); err != nil {
 		return Info{}, err
@@ -89,7 +88,7 @@ func (d fdDirectory) own() (Info, error) {
 
 func (d fdDirectory) stat(rel string) (Info, error) {
 	if rel == "." {
-		return d.own()
+		return d.identity()
 	}
 	fd, err := d.openBelow(rel, unix.O_PATH, 0)
 	if err != nil {

@@ -19,6 +19,8 @@ func openRootDirectory(path string) (directory, error) {
 	return rootDirectory{root}, nil
 }
 
+func (d rootDirectory) identity() (Info, error) { return d.stat(".") }
+
 func (d rootDirectory) stat(rel string) (Info, error) {
 	fi, err := d.root.Stat(rel)
 	if err != nil {

@@ -185,17 +185,20 @@ func (d layered) find(rel string, flags uint64) (int, error) {
 		return -1, errBelow
 	}
 	first, _, deep := strings.Cut(rel, "/")
-	if deep && d.lower.exists() {
-		if _, err := d.opaque(first); err == unix.ENOENT { //nolint:errorlint // a bare errno
+	hidden := !d.lower.exists()
+	if deep && !hidden {
+		opaque, err := d.opaque(first)
+		if err == unix.ENOENT { //nolint:errorlint // a bare errno
 			return -1, errBelow
 		}
+		hidden = opaque
 	}
 	fd, err := d.upper.openBelow(rel, flags, unix.RESOLVE_NO_SYMLINKS)
 	switch err { //nolint:errorlint // bare errnos
 	case unix.ELOOP:
 		err = errIndirect
 	case unix.ENOENT:
-		if !d.hides(filepath.Dir(rel)) {
+		if !hidden && (!deep || !d.hides(filepath.Dir(rel), len(first))) {
 			err = errBelow
 		}
 	case unix.ENXIO, unix.ENOTDIR: // perhaps a whiteout, or a parent is one
@@ -214,26 +217,21 @@ func (d layered) find(rel string, flags uint64) (int, error) {
 	return fd, err
 }
 
-// hides reports whether a directory of the upper one, or a parent of it, hides the one below.
-func (d layered) hides(rel string) bool {
+// hides reports whether a directory of the upper one, or a parent of it, hides the one below. known is the
+// length of a parent of which it is known that it does not.
+func (d layered) hides(rel string, known int) bool {
 	if !d.lower.exists() {
 		return true
 	}
-	if rel == "." {
-		return false
-	}
-	for end := 0; end < len(rel); end++ {
+	for end := known; end < len(rel) && rel != "."; {
 		if next := strings.IndexByte(rel[end+1:], '/'); next < 0 {
 			end = len(rel)
 		} else {
 			end += 1 + next
 		}
 		opaque, err := d.opaque(rel[:end])
-		if opaque {
-			return true
-		}
-		if err == unix.ENOENT { //nolint:errorlint // a bare errno
-			return false
+		if opaque || err == unix.ENOENT { //nolint:errorlint // a bare errno
+			return opaque
 		}
 	}
 	return false
@@ -282,7 +280,7 @@ func (d layered) stat(rel string) (Info, error) {
 	switch {
 	case above && isWhiteout(&st):
 		return Info{}, errWhiteout
-	case above && isType(&st, unix.S_IFDIR) && !d.hides(rel):
+	case above && isType(&st, unix.S_IFDIR) && !d.hides(rel, 0):
 		return d.merged(rel, infoOfStat(&st)), nil
 	}
 	return infoOfStat(&st), nil
@@ -321,11 +319,18 @@ func identityOf(info, below Info) Info {
 	return info
 }
 
+func (d layered) identity() (Info, error) {
+	if d.lower.exists() {
+		return d.lower.identity()
+	}
+	return d.upper.identity()
+}
+
 // own describes the directory itself.
 func (d layered) own() (Info, error) {
-	info, err := d.top().own()
+	info, err := d.top().identity()
 	if err == nil && d.upper.exists() && d.lower.exists() {
-		below, err := d.lower.own()
+		below, err := d.lower.identity()
 		return identityOf(info, below), err
 	}
 	return info, err
@@ -344,7 +349,7 @@ func (d layered) child(rel string, flags uint64) (layered, error) {
 	switch {
 	case err == nil:
 		c.upper = fdDirectory{os.NewFile(uintptr(fd), rel)}
-		if d.hides(rel) {
+		if d.hides(rel, 0) {
 			return c, nil
 		}
 	case err != errBelow: //nolint:errorlint // not wrapped

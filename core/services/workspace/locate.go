@@ -59,6 +59,25 @@ func (w *Workspace) Locate(p Path) (*Location, error) {
 	return l, nil
 }
 
+// Place returns the absolute name of the place that Locate finds, with links resolved. It changes nothing.
+// Errors are those of [Workspace.Stat].
+func (w *Workspace) Place(p Path) (place string, err error) {
+	err = w.try(p, true, func(directory) error {
+		k := &walker{w: w}
+		return k.walk(p, func(s spot) error {
+			place = k.top().path
+			if !s.exists || !s.info.Mode.IsDir() {
+				place = filepath.Join(place, s.name)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return "", w.failure("workspace.locate", p, err)
+	}
+	return place, nil
+}
+
 // locateDirectly finds a file whose path contains no link.
 func locateDirectly(dir directory, rel string) (*Location, error) {
 	if rel == "." {

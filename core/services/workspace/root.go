@@ -46,7 +46,7 @@ func (r *root) open() (directory, error) {
 // opens the new one; it reports whether it did. The garbage collector closes dir, which other calls
 // may still use.
 func (r *root) dropIfReplaced(dir directory) bool {
-	own, err := dir.stat(".")
+	own, err := dir.identity()
 	if err != nil {
 		return false
 	}

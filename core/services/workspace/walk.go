@@ -234,7 +234,7 @@ func (w *Workspace) rootWithIdentity(info Info) *root {
 		if err != nil {
 			continue
 		}
-		if own, err := dir.stat("."); err == nil && sameFile(own, info) {
+		if own, err := dir.identity(); err == nil && sameFile(own, info) {
 			return r
 		}
 	}
