@@ -23,7 +23,9 @@
 // attribute user.overlay.opaque hides the one below.
 //
 // A file without a record, or with one that is damaged, is a conflict of every merge. Therefore records
-// need not be flushed: after a power failure a merge can be refused, but is never wrong.
+// need not be flushed: after a power failure a merge can be refused, but is never wrong. The same
+// holds for the changes of a command whose process was killed before [Mount.Close]: the next Mount records that
+// their bases are in doubt, before another command can change them.
 package fork
 
 import (
@@ -82,8 +84,9 @@ type Fork struct {
 	dir    string
 	unlock func()
 
-	mu    sync.Mutex
-	bases *bases
+	mu       sync.Mutex
+	bases    *bases
+	complete bool // each file of the upper directories has a record
 }
 
 // Layers returns the directories of the fork, in the order of Info.Dirs.
