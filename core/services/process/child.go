@@ -35,6 +35,8 @@ type child struct {
 	moved     []string // protected paths that it created; known once it has finished
 	moveError error
 
+	unrecorded error // why its changes in overlays were not recorded
+
 	leaving atomic.Pointer[time.Time] // once set, reading stops after a quiet period, or at this time
 }
 

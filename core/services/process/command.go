@@ -78,6 +78,10 @@ type Result struct {
 	// RemoveError is the reason why a path of Removed was not moved away, and still exists.
 	RemoveError error
 
+	// Unrecorded is the error of ended of [Confinement].Overlays: the changes of the command exist, but a merge
+	// reports them as conflicts.
+	Unrecorded error
+
 	// Background contains the IDs of the processes that the command left running, in order. They
 	// are known only on Linux. Of a command in namespaces they are the IDs there, by which its
 	// later commands can signal them.
@@ -121,7 +125,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	r.Duration = time.Since(child.began)
 	s.leaveBehind(left)
 	r.Background = child.visible(left.pids())
-	r.Removed, r.RemoveError = child.moved, child.moveError
+	r.Removed, r.RemoveError, r.Unrecorded = child.moved, child.moveError, child.unrecorded
 	live.flush()
 	kept.finish(&r)
 	return r, child.failure(r)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/sandbox"
 )
 
 // Confinement restricts what commands may do to the machine. The zero value restricts nothing.
@@ -41,6 +42,13 @@ type Confinement struct {
 	PerCommand bool
 
 	// The remaining fields apply to Namespaces.
+
+	// Overlays, if set, is called for each command; its directories replace those of Writable. All commands
+	// and programs are then confined by namespaces, whatever Kind and PerCommand are; unconfined commands,
+	// background processes and servers are refused with code fork_unsupported. Each .git in the directories is
+	// read-only. write is false for a command that may only read. ended is called when the command and its
+	// processes have ended, also if the command was not started. Processes that a command leaves running are ended.
+	Overlays func(ctx context.Context, write bool) (all []sandbox.Overlay, ended func(context.Context) error, err error)
 
 	// Protected returns further absolute paths that are protected as with IsProtected, existing or
 	// not, such as the directory that a file .git names. It is given the existing protected paths, and
@@ -116,7 +124,7 @@ const (
 // always supported. A Service runs the same check before it starts a command, and never starts one
 // unconfined instead.
 //
-// Errors: invalid_config; cancelled if ctx has ended.
+// Errors: invalid_config; fork_unsupported with Overlays; cancelled if ctx has ended.
 func (c Confinement) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fault.Wrap(fault.Cancelled, confining, "Checking the confinement of commands was cancelled.", "", err)
@@ -133,6 +141,8 @@ const confining = "process.confine"
 // supported returns an error if this system lacks the mechanism.
 func (c Confinement) supported() error {
 	switch {
+	case c.Overlays != nil:
+		return supportsOverlays()
 	case c.Kind == Unconfined && c.NoTCP:
 		return unsupported("Nothing confines commands, so TCP connections cannot be refused.", "Set what confines them, or allow the connections.")
 	case c.Kind == Unconfined:
@@ -168,7 +178,7 @@ func (c Confinement) Strongest() Confinement {
 
 // dirs returns an error if a writable directory is invalid.
 func (c Confinement) dirs() error {
-	if c.Kind == Unconfined {
+	if c.Kind == Unconfined || c.Overlays != nil {
 		return nil
 	}
 	for _, dir := range c.Writable {
@@ -199,6 +209,8 @@ func badDirectory(dir string, why error) error {
 func (s *Service) starter(ctx context.Context, how Confine) starter {
 	c := s.confinement()
 	switch {
+	case c.Overlays != nil:
+		return &overlaid{enclosed: enclosed{s: s, ctx: ctx, read: how == ConfineRead}, how: how}
 	case c.Kind == Unconfined && !c.NoTCP:
 		return &keeping{names: s.spaces.names}
 	case c.Kind == Container:
@@ -214,7 +226,7 @@ func (s *Service) starter(ctx context.Context, how Confine) starter {
 // confinementOf returns the confinement of the processes of a starter.
 func confinementOf(by starter) ConfinementKind {
 	switch by.(type) {
-	case *enclosed:
+	case *enclosed, *overlaid:
 		return Namespaces
 	case *container:
 		return Container

@@ -21,7 +21,42 @@ type spaces struct {
 	names *Names
 
 	mu      sync.Mutex
-	session *sandbox.Session // nil before the first command
+	session *sandbox.Session   // nil before the first command
+	idle    []*sandbox.Session // for commands in overlays
+	lower   *sandbox.Tree      // of the directories below overlays; nil before the first command
+}
+
+// take returns namespaces without processes, for one command.
+func (s *spaces) take(c *Confinement) *sandbox.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.idle); n > 0 {
+		session := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return session
+	}
+	return sandbox.New(sandbox.Options{Home: c.Home, Network: !c.NoTCP})
+}
+
+// give ends the processes in namespaces that take has returned.
+func (s *spaces) give(session *sandbox.Session) {
+	if session.Busy() {
+		session.Close() // it creates others for the next command
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, session)
+}
+
+// below returns the tree of the protected paths below overlays.
+func (s *spaces) below(isProtected func(path string) bool) *sandbox.Tree {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lower == nil {
+		none := func() (string, error) { return "", errors.New("the directory is not observed") }
+		s.lower = sandbox.NewTree(isProtected, func() bool { return false }, none)
+	}
+	return s.lower
 }
 
 // get returns the namespaces for a confinement, and the tree of protected paths, nil if no path is
@@ -39,6 +74,14 @@ func (s *spaces) get(c *Confinement, temp string) (*sandbox.Session, *sandbox.Tr
 func (s *spaces) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, session := range s.idle {
+		session.Close()
+	}
+	s.idle = nil
+	if s.lower != nil {
+		_ = s.lower.Close() // it moves nothing away
+		s.lower = nil
+	}
 	if s.session == nil {
 		return nil
 	}
@@ -86,7 +129,7 @@ func (e *enclosed) begin(cmd *exec.Cmd) error {
 	session, tree := e.s.spaces.get(c, rules.Temp)
 	if tree != nil && !e.read {
 		e.tree = tree
-		rules.Protected = withTargets(tree.Begin(writable, c.Protected), writable)
+		rules.Protected = withTargets(tree.Begin(writable, c.Protected), writable, filepath.EvalSymlinks)
 		rules.Masked = append(rules.Masked, tree.Sockets(!c.NoTCP)...)
 		if e.last {
 			tree.Lasting(1)
@@ -128,7 +171,10 @@ func (e *enclosed) passed() {
 
 // lasting returns the starter of a process that lasts.
 func lasting(by starter) starter {
-	if e, ok := by.(*enclosed); ok {
+	switch e := by.(type) {
+	case *enclosed:
+		e.last = true
+	case *overlaid:
 		e.last = true
 	}
 	return by
@@ -194,8 +240,10 @@ func (e *enclosed) caches(c *Confinement, cmd *exec.Cmd, r sandbox.Rules) (sandb
 		return slices.Contains(hiddenSockets[:], name)
 	})
 	dirs := []string{r.Temp}
-	if !e.read {
-		dirs = append(dirs, r.Writable...)
+	for _, dir := range r.Writable { // an overlay gets its rule when it is mounted
+		if !e.read && !slices.ContainsFunc(r.Overlays, func(o sandbox.Overlay) bool { return o.Dir == dir }) {
+			dirs = append(dirs, dir)
+		}
 	}
 	r.Ruleset = namespaceRuleset(dirs)
 	return r, nil
@@ -224,9 +272,9 @@ func (e *enclosed) paths(f func(context.Context) ([]string, error), which string
 
 // withTargets adds the files and directories in the writable directories that protected links lead
 // to: what they contain counts as much.
-func withTargets(protected, writable []string) []string {
+func withTargets(protected, writable []string, resolve func(string) (string, error)) []string {
 	for _, path := range protected {
-		real, err := filepath.EvalSymlinks(path)
+		real, err := resolve(path)
 		if err == nil && real != path && holds(writable, real) && !slices.ContainsFunc(writable, func(dir string) bool { return sandbox.Below(real, dir) }) {
 			protected = append(protected, real)
 		}
@@ -282,7 +330,7 @@ func makeCache(dir string) (string, error) {
 
 // temporaryDirectory returns the temporary directory of confined commands.
 func (s *Service) temporaryDirectory() (string, error) {
-	if s.confinement().Kind == Namespaces {
+	if c := s.confinement(); c.Kind == Namespaces || c.Overlays != nil {
 		return s.scratch.directoryIn(temporaryParent)
 	}
 	return s.scratch.directory()

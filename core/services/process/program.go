@@ -48,6 +48,7 @@ type Output struct {
 
 	Removed     []string // as in [Result]
 	RemoveError error    // as in [Result]
+	Unrecorded  error    // as in [Result]
 }
 
 // Program runs a program and returns when it has ended, as [Service.Run] does for a command: in a
@@ -56,7 +57,7 @@ type Output struct {
 // Output.Ending reports that, and the error is nil.
 //
 // Unless p.Confine requests it, a program is not confined: Options.Confinement applies to commands
-// that a model wrote, and the user chose the program.
+// that a model wrote, and the user chose the program. With Confinement.Overlays each program is confined.
 //
 // Errors: execution_failed if the program could not be started, invalid_config if it cannot be
 // confined, cancelled if ctx had ended before, not_initialized after Close.
@@ -79,7 +80,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	stdout, stderr := &capped{max: limit, exceed: exceed}, &capped{max: limit, exceed: exceed}
 	child, stdin, err := s.startProgram(ctx, p, stdout, stderr)
 	switch {
-	case fault.CodeOf(err) == fault.InvalidConfig:
+	case fault.CodeOf(err) == fault.InvalidConfig, fault.CodeOf(err) == fault.ForkUnsupported:
 		return Output{}, err
 	case err != nil:
 		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", cmp.Or(p.Path, p.Line), err),
@@ -98,7 +99,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	writing.Wait()
 	s.leaveBehind(left)
 	o.Stdout, o.Stderr = stdout.kept, stderr.kept
-	o.Removed, o.RemoveError = child.moved, child.moveError
+	o.Removed, o.RemoveError, o.Unrecorded = child.moved, child.moveError, child.unrecorded
 	if p.Drops {
 		o.Dropped = stdout.dropped + stderr.dropped
 	} else if stdout.dropped+stderr.dropped > 0 {
@@ -123,6 +124,9 @@ func (s *Service) startProgram(ctx context.Context, p Program, stdout, stderr *c
 	cmd.Dir, cmd.Env = p.Dir, append(s.environment(p.Dir, cookie), p.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childs[0], pipes.childs[1], pipes.childs[2]
 	var by starter = unconfined{}
+	if s.confinement().Overlays != nil && p.Confine != ConfineRead {
+		p.Confine = ConfineWrite
+	}
 	if p.Confine == ConfineWrite || p.Confine == ConfineRead {
 		if by, err = s.confiner(ctx, p.Confine); err != nil {
 			closeAll(pipes.ours[:])
@@ -142,6 +146,9 @@ func (s *Service) startProgram(ctx context.Context, p Program, stdout, stderr *c
 // confiner returns the starter of a program that is confined. The error has code invalid_config.
 func (s *Service) confiner(ctx context.Context, how Confine) (starter, error) {
 	c := *s.confinement()
+	if c.Overlays != nil {
+		return s.starter(ctx, how), nil
+	}
 	err := c.supported()
 	if err == nil && c.Kind != Namespaces && c.Kind != Landlock {
 		err = unsupported("Nothing is set that confines programs.", "")

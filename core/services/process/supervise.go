@@ -102,15 +102,25 @@ func (c *child) gone(limit time.Duration) bool {
 func (c *child) finish() (Exit, group) {
 	<-c.exited
 	c.beforeFinish()
+	over, alone := c.starter.(*overlaid)
+	if alone && over.remain() {
+		c.kill()
+	}
 	select {
 	case <-c.drained:
 	default:
 		c.stopReading()
 	}
 	c.closeOutputs()
-	left := c.leftBehind(time.Since(c.began))
+	var left group
+	if !alone {
+		left = c.leftBehind(time.Since(c.began))
+	}
 	exit := c.reap(c.cmd)
 	c.ended(exit)
 	c.moved, c.moveError = c.removed()
+	if alone {
+		c.unrecorded = over.err
+	}
 	return exit, left
 }

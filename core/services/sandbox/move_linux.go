@@ -16,11 +16,14 @@ import (
 
 func procPath(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// remove moves a path in root to the recovery directory. It follows no links, because a process may
-// still be changing the directories.
-func (t *Tree) remove(root, path string) error {
+// remove moves a path in root to the recovery directory.
+func (t *Tree) remove(root, path string) error { return moveAway(t.recovery, root, path) }
+
+// moveAway moves a path in root to the directory that recovery returns. It follows no links, because a
+// process may still be changing the directories.
+func moveAway(recoveryDir func() (string, error), root, path string) error {
 	fail := func(err error) error { return &Error{Step: "remove " + path, Err: err} }
-	recovery, err := t.recovery()
+	recovery, err := recoveryDir()
 	if err != nil {
 		return fail(err)
 	}

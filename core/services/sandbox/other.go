@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 )
 
@@ -43,6 +44,9 @@ func NewTree(func(string) bool, func() bool, func() (string, error)) *Tree { ret
 // Begin does nothing.
 func (*Tree) Begin([]string, func([]string) []string) []string { return nil }
 
+// Existing returns nothing.
+func (*Tree) Existing([]string) []string { return nil }
+
 // Sockets returns nothing.
 func (*Tree) Sockets(bool) []string { return nil }
 
@@ -66,3 +70,18 @@ func (*Tree) Remove() ([]string, error) { return nil, nil }
 
 // Close does nothing.
 func (*Tree) Close() error { return nil }
+
+// Resolve is [filepath.EvalSymlinks].
+func (*Rules) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// Guard is a placeholder on systems without namespaces.
+type Guard struct{}
+
+// NewGuard returns a Guard, which does nothing.
+func NewGuard([]Overlay, func(string) bool, func() (string, error)) *Guard { return new(Guard) }
+
+// Begin does nothing.
+func (*Guard) Begin() ([]string, error) { return nil, nil }
+
+// End does nothing.
+func (*Guard) End() ([]string, error) { return nil, nil }

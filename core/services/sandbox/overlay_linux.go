@@ -122,12 +122,8 @@ func (r *Rules) check() (aliases []string, err error) {
 
 // lstat is [os.Lstat] for a path as the command sees it.
 func (r *Rules) lstat(path string) (fs.FileInfo, error) {
-	for _, o := range r.Overlays {
-		if path != o.Dir && Below(o.Dir, path) {
-			return o.lstat(path[len(o.Dir)+1:])
-		}
-	}
-	return os.Lstat(path)
+	_, info, err := r.layered(path)
+	return info, err
 }
 
 // existing returns the paths that exist as the command sees them.
@@ -141,9 +137,14 @@ func (r *Rules) existing(paths []string) []string {
 	})
 }
 
-// lstat returns the uppermost file with a relative path.
-func (o *Overlay) lstat(rel string) (fs.FileInfo, error) {
-	missing := &fs.PathError{Op: "lstat", Path: o.Dir + "/" + rel, Err: fs.ErrNotExist}
+// find returns the path of the uppermost file with a relative path in its layer.
+func (o *Overlay) find(rel string) (path string, info fs.FileInfo, err error) {
+	upper, lower := o.Upper+"/"+rel, o.Dir+"/"+rel
+	lstat := func(path string) (string, fs.FileInfo, error) {
+		info, err := os.Lstat(path)
+		return path, info, err
+	}
+	missing := &fs.PathError{Op: "lstat", Path: lower, Err: fs.ErrNotExist}
 	for at := 0; at < len(rel); at++ { // parents may be new, removed or replaced
 		end := strings.IndexByte(rel[at:], '/')
 		if end < 0 {
@@ -154,26 +155,78 @@ func (o *Overlay) lstat(rel string) (fs.FileInfo, error) {
 		info, err := os.Lstat(parent)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return os.Lstat(o.Dir + "/" + rel)
+			return lstat(lower)
 		case err != nil:
-			return nil, err
+			return "", nil, err
 		case !info.IsDir():
-			return nil, missing
+			return "", nil, missing
 		case opaque(parent):
-			return os.Lstat(o.Upper + "/" + rel)
+			return lstat(upper)
 		}
 		if below, err := os.Lstat(o.Dir + "/" + rel[:at]); err != nil || !below.IsDir() {
-			return os.Lstat(o.Upper + "/" + rel) // another file is hidden by the directory
+			return lstat(upper) // another file is hidden by the directory
 		}
 	}
-	info, err := os.Lstat(o.Upper + "/" + rel)
+	info, err = os.Lstat(upper)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return os.Lstat(o.Dir + "/" + rel)
+		return lstat(lower)
 	case err == nil && isWhiteout(info):
-		return nil, missing
+		return "", nil, missing
 	}
-	return info, err
+	return upper, info, err
+}
+
+// layered returns the path at which this process finds a file that the command sees at path.
+func (r *Rules) layered(path string) (string, fs.FileInfo, error) {
+	for _, o := range r.Overlays {
+		if path != o.Dir && Below(o.Dir, path) {
+			return o.find(path[len(o.Dir)+1:])
+		}
+	}
+	info, err := os.Lstat(path)
+	return path, info, err
+}
+
+// Resolve is [filepath.EvalSymlinks] for an absolute path as the command sees it.
+func (r *Rules) Resolve(path string) (string, error) {
+	if len(r.Overlays) == 0 {
+		return filepath.EvalSymlinks(path)
+	}
+	const most = 255 // links
+	at, links := "/", 0
+	for todo := strings.Split(path, "/"); len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		next := filepath.Join(at, name)
+		if name == ".." {
+			at = next
+			continue
+		}
+		real, info, err := r.layered(next)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := os.Readlink(real)
+		if links++; links > most {
+			err = &fs.PathError{Op: "resolve", Path: path, Err: syscall.ELOOP}
+		}
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return at, nil
 }
 
 // isWhiteout reports whether a file of an upper directory marks a removed one.

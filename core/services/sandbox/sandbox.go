@@ -16,7 +16,8 @@
 //
 // A writable directory can be an [Overlay]: changes then go to another directory.
 //
-// A [Tree] finds the protected names that commands create where none existed before.
+// A [Tree] finds the protected names that commands create where none existed before, a [Guard] those in
+// overlays.
 package sandbox
 
 import "fmt"

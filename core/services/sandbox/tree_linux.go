@@ -113,6 +113,24 @@ func (t *Tree) Begin(dirs []string, also func(existing []string) []string) []str
 	return slices.Sorted(maps.Keys(t.known))
 }
 
+// Existing returns the protected paths that exist in the directories, in which no command may write. They
+// are the user's. A Tree has either calls of Existing or of Begin.
+func (t *Tree) Existing(dirs []string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.watches == nil {
+		t.watches = newWatches()
+	}
+	t.all, t.keeping = t.watches.drain(), true
+	for _, dir := range dirs {
+		if t.roots[dir] == nil {
+			t.roots[dir] = new(directory)
+		}
+		t.scan(dir)
+	}
+	return slices.Sorted(maps.Keys(t.known))
+}
+
 // extend replaces the additional protected paths by those of paths that lie in the directories.
 func (t *Tree) extend(dirs, paths []string) {
 	before := t.also
