@@ -14,11 +14,16 @@ var members = [...]string{"HEAD", "config", worktreeConfig, "commondir", "gitdir
 // IsMember reports whether an absolute path is an entry of a directory that git would use as a
 // repository, whatever its name is.
 func IsMember(path string) bool {
+	return IsMemberIn(path, func(path string) bool { _, err := os.Lstat(path); return err == nil })
+}
+
+// IsMemberIn is IsMember where exists reports which paths exist.
+func IsMemberIn(path string, exists func(path string) bool) bool {
 	dir, base := filepath.Split(path)
-	if !slices.ContainsFunc(members[:], func(name string) bool { return strings.EqualFold(name, base) }) || !exists(dir, "HEAD") {
+	if !slices.ContainsFunc(members[:], func(name string) bool { return strings.EqualFold(name, base) }) || !exists(filepath.Join(dir, "HEAD")) {
 		return false
 	}
-	return exists(dir, "objects") && exists(dir, "refs") || exists(dir, "commondir")
+	return exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs")) || exists(filepath.Join(dir, "commondir"))
 }
 
 // Steering returns the absolute paths that determine which programs git runs in the repository in

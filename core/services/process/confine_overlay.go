@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/services/sandbox"
 )
 
@@ -122,27 +123,16 @@ func (o *overlaid) rules(c *Confinement, cmd *exec.Cmd, overlays []sandbox.Overl
 }
 
 // protect returns the protected paths that the command sees, and begins to observe new ones. In a fork
-// each .git is protected.
+// each .git is protected, and so are the files of other repositories that the command creates.
 func (o *overlaid) protect(c *Confinement, r sandbox.Rules) ([]string, error) {
-	isProtected := func(path string) bool {
-		return strings.EqualFold(filepath.Base(path), ".git") || c.IsProtected != nil && c.IsProtected(path)
-	}
 	var dirs []string
 	for _, overlay := range r.Overlays {
 		dirs = append(dirs, overlay.Dir)
 	}
-	removed := r.Temp + "-removed"
-	if c.Cache != "" {
-		removed = filepath.Join(c.Cache, "removed")
+	below := func(path string) bool {
+		return strings.EqualFold(filepath.Base(path), ".git") || c.IsProtected != nil && c.IsProtected(path)
 	}
-	all := o.s.spaces.below(isProtected).Existing(dirs)
-	guard := sandbox.NewGuard(r.Overlays, isProtected, func() (string, error) { return removed, os.MkdirAll(removed, 0o700) })
-	existing, err := guard.Begin()
-	if err != nil {
-		return nil, refused("protected paths", err)
-	}
-	o.guard = guard
-	all = append(all, existing...)
+	all := o.s.spaces.below(below).Existing(dirs)
 	if c.Protected != nil {
 		for _, path := range c.Protected(all) {
 			inside := slices.ContainsFunc(dirs, func(dir string) bool { return dir != path && sandbox.Below(dir, path) })
@@ -151,7 +141,21 @@ func (o *overlaid) protect(c *Confinement, r sandbox.Rules) ([]string, error) {
 			}
 		}
 	}
-	return withTargets(all, dirs, r.Resolve), nil
+	exists := func(path string) bool { _, err := r.Lstat(path); return err == nil }
+	isProtected := func(path string) bool {
+		return slices.Contains(all, path) || below(path) || gitdir.IsMemberIn(path, exists)
+	}
+	removed := r.Temp + "-removed"
+	if c.Cache != "" {
+		removed = filepath.Join(c.Cache, "removed")
+	}
+	guard := sandbox.NewGuard(r.Overlays, isProtected, func() (string, error) { return removed, os.MkdirAll(removed, 0o700) })
+	existing, err := guard.Begin()
+	if err != nil {
+		return nil, refused("protected paths", err)
+	}
+	o.guard = guard
+	return withTargets(slices.Concat(all, existing), dirs, r.Resolve), nil
 }
 
 // ended ends the processes that the command has left, also those that are not found by its session or

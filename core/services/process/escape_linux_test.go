@@ -44,6 +44,7 @@ type world struct {
 	sentinel                         *exec.Cmd
 	machine                          string
 	vars                             string
+	fork                             *forkOfWorld // nil: commands write in the workspace itself
 }
 
 var worldFiles = []string{
@@ -102,7 +103,7 @@ func prepareWorldFiles(t *testing.T, top string) {
 }
 
 // newWorld starts the listeners, the sentinel and the Service.
-func newWorld(t *testing.T, top string) *world {
+func newWorld(t *testing.T, top string, change ...func(w *world, c *process.Confinement)) *world {
 	t.Helper()
 	w := &world{top: top, home: filepath.Join(top, "home"), ws: filepath.Join(top, "ws"), outside: filepath.Join(top, "outside"), neighbor: filepath.Join(top, "neighbor")}
 	engine, err := policy.NewEngine(policy.Options{})
@@ -121,6 +122,9 @@ func newWorld(t *testing.T, top string) *world {
 		Kind: process.Namespaces, NoTCP: true, PerCommand: true, Writable: []string{w.ws}, Home: w.home, Cache: filepath.Join(top, "cache"),
 		IsProtected: func(path string) bool { return engine.Protects(path, []string{w.ws}) || gitdir.IsMember(path) },
 		Masked:      func(context.Context) ([]string, error) { return secrets, nil },
+	}
+	for _, f := range change {
+		f(w, &c)
 	}
 	if err := c.Check(t.Context()); err != nil {
 		t.Skip(err)
@@ -203,6 +207,9 @@ func newWorld(t *testing.T, top string) *world {
 	} {
 		w.vars += fmt.Sprintf("export %s=%d\n", name, number)
 	}
+	if w.fork != nil {
+		w.vars += w.fork.vars()
+	}
 	w.vars += `p() { perl -e 'use Fcntl; use Socket; sub nr { syscall($ENV{$_[0]}, @_[1..$#_]) } sub got { open(my $f, "<&=", $_[0]) or return; print <$f> } ' -e "$@"; }
 umask 022
 `
@@ -227,7 +234,11 @@ func (w *world) look(t *testing.T) map[string]string {
 		if err != nil {
 			return nil //nolint:nilerr // it is not as it was, or not ours
 		}
-		if strings.HasPrefix(path, w.ws+"/") && !w.isKept(path) && !engine.Protects(path, []string{w.ws}) && !gitdir.IsMember(path) {
+		if w.fork != nil && strings.HasPrefix(path, w.ws+"/") {
+			// no file of the directory below changes
+		} else if w.fork.has(path) {
+			return fs.SkipDir // it may change
+		} else if strings.HasPrefix(path, w.ws+"/") && !w.isKept(path) && !engine.Protects(path, []string{w.ws}) && !gitdir.IsMember(path) {
 			return nil
 		}
 		info, err := d.Info()
@@ -292,6 +303,10 @@ func (w *world) state() string {
 // reset removes the files that a command has left in the workspace.
 func (w *world) reset(t *testing.T) {
 	t.Helper()
+	if w.fork != nil {
+		w.fork.reset(t)
+		return
+	}
 	_ = filepath.WalkDir(w.ws, func(path string, d fs.DirEntry, err error) error {
 		if path == w.ws || err != nil {
 			return nil //nolint:nilerr // it was removed
@@ -348,6 +363,12 @@ func (w *world) attempt(t *testing.T, e escape, how process.Confine) string {
 	for path, is := range now {
 		if w.files[path] == "" {
 			escaped = append(escaped, "created "+path+": "+is)
+		}
+	}
+	if w.fork != nil {
+		escaped = append(escaped, w.fork.changed(t, w)...)
+		if r.Unrecorded != nil {
+			escaped = append(escaped, "its changes are not recorded: "+r.Unrecorded.Error())
 		}
 	}
 	if w.reached(t) {

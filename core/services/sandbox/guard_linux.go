@@ -52,9 +52,13 @@ func (g *Guard) Begin() (existing []string, err error) {
 func (g *Guard) End() (removed []string, err error) {
 	now, err := g.find()
 	all := []error{err}
+	moved := make(map[identity]bool) // with a parent directory
+	for _, e := range g.before {
+		moved[e.id] = true
+	}
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		e, before := now[path], g.before[path]
-		if e.gone || before.overlay != nil && before.id == e.id {
+		if e.gone || moved[e.id] {
 			continue
 		}
 		removed = append(removed, path)

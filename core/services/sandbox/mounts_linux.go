@@ -99,7 +99,7 @@ func (s *Session) mounts(p *program, cmd *exec.Cmd, r Rules, stdin *os.File) err
 		}
 	}
 	for _, path := range masked {
-		info, err := r.lstat(path)
+		info, err := r.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

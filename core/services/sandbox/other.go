@@ -4,6 +4,8 @@ package sandbox
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -73,6 +75,9 @@ func (*Tree) Close() error { return nil }
 
 // Resolve is [filepath.EvalSymlinks].
 func (*Rules) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// Lstat is [os.Lstat].
+func (*Rules) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 
 // Guard is a placeholder on systems without namespaces.
 type Guard struct{}

@@ -120,8 +120,8 @@ func (r *Rules) check() (aliases []string, err error) {
 	return slices.DeleteFunc(aliases, func(path string) bool { return r.overlay(path) != nil }), nil
 }
 
-// lstat is [os.Lstat] for a path as the command sees it.
-func (r *Rules) lstat(path string) (fs.FileInfo, error) {
+// Lstat is [os.Lstat] for a path as the command sees it.
+func (r *Rules) Lstat(path string) (fs.FileInfo, error) {
 	_, info, err := r.layered(path)
 	return info, err
 }
@@ -132,7 +132,7 @@ func (r *Rules) existing(paths []string) []string {
 		return paths
 	}
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		_, err := r.lstat(path)
+		_, err := r.Lstat(path)
 		return errors.Is(err, fs.ErrNotExist)
 	})
 }

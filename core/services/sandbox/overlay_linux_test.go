@@ -126,7 +126,7 @@ func testOverlay(t *testing.T, top string) {
 
 	// Names as the command sees them.
 	for path, exists := range map[string]bool{"a": true, "gone": false, "dir/in": false, "dir/new": true, "moved/x": false, "elsewhere/x": true, ".git/config": true, "none": false, "fresh/x": false} {
-		_, err := f.rules.lstat(filepath.Join(f.ws, path))
+		_, err := f.rules.Lstat(filepath.Join(f.ws, path))
 		require.Equal(t, exists, err == nil, path)
 	}
 	f.run(":", func(r *Rules) { // protected and masked paths that the overlay removes, adds or replaces
