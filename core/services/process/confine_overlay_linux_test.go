@@ -35,14 +35,14 @@ func inFork(f *fork.Fork) func(ctx context.Context, write bool) ([]sandbox.Overl
 
 // forked is a project with a fork, and a Service that runs commands in it.
 type forked struct {
-	t             *testing.T
+	t             testing.TB
 	s             *process.Service
 	f             *fork.Fork
 	top, ws, home string
 	upper         string
 }
 
-func newForked(t *testing.T, top string, files map[string]string, change func(c *process.Confinement)) *forked {
+func newForked(t testing.TB, top string, files map[string]string, change func(c *process.Confinement)) *forked {
 	t.Helper()
 	f := &forked{t: t, top: top, ws: filepath.Join(top, "ws"), home: filepath.Join(top, "home")}
 	for _, dir := range []string{f.ws, f.home} {
