@@ -58,6 +58,8 @@ func child(work []string) error {
 		return err
 	case "drop":
 		return s.Drop(ctx, "one", true)
+	case "command":
+		return childCommand(ctx, s, work[1], at)
 	}
 	f, err := s.Open("one", "")
 	if err != nil {

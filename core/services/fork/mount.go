@@ -29,7 +29,7 @@ func (f *Fork) Mount(ctx context.Context, write bool) (*Mount, error) {
 	}
 	m := &Mount{f: f, write: write}
 	var err error
-	if m.unlock, err = f.lockMounts(ctx, write); err != nil {
+	if m.unlock, err = m.lock(ctx, write); err != nil {
 		return nil, writeFailure(ctx, "mount", "The fork "+f.Name+" cannot be mounted", err)
 	}
 	if err = m.begin(ctx); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +16,8 @@ import (
 
 // mounting is the state of the directories when a mount was prepared.
 type mounting struct {
-	roots []int // descriptors of the directories, which cannot be replaced unnoticed
+	roots []int    // descriptors of the directories, which cannot be replaced unnoticed
+	file  *os.File // the first of the files mounted
 	start moment
 }
 
@@ -35,7 +38,8 @@ func (m moment) setBack(later moment) bool {
 }
 
 // lockMounts locks the files mounted: for this mount alone, or shared with other mounts.
-func (f *Fork) lockMounts(ctx context.Context, alone bool) (unlock func(), err error) {
+func (m *Mount) lock(ctx context.Context, alone bool) (unlock func(), err error) {
+	f := m.f
 	how := unix.LOCK_SH
 	if alone {
 		how = unix.LOCK_EX
@@ -58,6 +62,7 @@ func (f *Fork) lockMounts(ctx context.Context, alone bool) (unlock func(), err e
 			return nil, err
 		}
 	}
+	m.on.file = files[0]
 	return unlock, nil
 }
 
@@ -81,6 +86,9 @@ func flock(ctx context.Context, file *os.File, how int) error {
 // begin prepares the work directories, and remembers the directories as they are.
 func (m *Mount) begin(ctx context.Context) error {
 	if m.write {
+		if err := m.enter(ctx); err != nil {
+			return err
+		}
 		if err := m.f.doubtLeft(ctx); err != nil {
 			return err
 		}
@@ -100,6 +108,47 @@ func (m *Mount) begin(ctx context.Context) error {
 	var err error
 	m.on.start, err = now()
 	return err
+}
+
+// enter marks the file mounted. If an earlier mount has left its mark, its process was killed, and so the
+// processes of its command are about to end: enter waits until none of them has an overlay mounted.
+func (m *Mount) enter(ctx context.Context) error {
+	info, err := m.on.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() == 0 {
+		_, err = m.on.file.WriteString("in use\n")
+		return err
+	}
+	const longest, pause = 2 * time.Second, 5 * time.Millisecond // another fork may be mounted on the same directory
+	for begun := time.Now(); isMounted(m.f.Dirs) && time.Since(begun) < longest; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// isMounted reports whether a process has an overlay mounted on one of the directories.
+func isMounted(dirs []string) bool {
+	tables, _ := filepath.Glob("/proc/[0-9]*/mountinfo")
+	escape := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`)
+	for _, name := range tables {
+		table, err := os.ReadFile(name)
+		if err != nil {
+			continue // the process has ended
+		}
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line)
+			if len(fields) > 4 && strings.Contains(line, " - overlay ") && slices.ContainsFunc(dirs, func(dir string) bool { return escape.Replace(dir) == fields[4] }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // doubtLeft records that the base of each file is in doubt that an earlier command has changed without
@@ -166,7 +215,7 @@ func (m *Mount) end(ctx context.Context) error {
 	m.f.mu.Lock()
 	m.f.complete = true
 	m.f.mu.Unlock()
-	return nil
+	return m.on.file.Truncate(0)
 }
 
 // leadsTo reports whether a path is that of an open directory.

@@ -10,7 +10,7 @@ import (
 
 type mounting struct{}
 
-func (*Fork) lockMounts(context.Context, bool) (func(), error) {
+func (*Mount) lock(context.Context, bool) (func(), error) {
 	return nil, fault.New(fault.ForkUnsupported, "fork.mount", "This system has no overlays.", "Set fork.copy to true, so that the fork is a copy of the directories.")
 }
 

@@ -2,8 +2,17 @@
 
 package fork_test
 
-import "errors"
+import (
+	"context"
+	"errors"
+
+	"github.com/fettle-dev/fettle/core/services/fork"
+)
 
 func whiteout(string) error { return errors.ErrUnsupported }
 
 func opaque(string) error { return errors.ErrUnsupported }
+
+func childCommand(context.Context, *fork.Store, string, func() error) error {
+	return errors.ErrUnsupported
+}
