@@ -55,7 +55,7 @@ type state struct {
 	Target string      `json:"target,omitempty"` // of a link
 
 	info fs.FileInfo // nil: of a base, or absent
-	hard bool        // it cannot be read, or a parent directory is none
+	hard bool        // it cannot be read, is forged, or a parent directory is none
 }
 
 // same reports whether the content and the type are equal.

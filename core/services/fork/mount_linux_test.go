@@ -300,3 +300,19 @@ func cancelledAfter(t *testing.T, m *fork.Mount) context.Context {
 	require.Error(t, m.Close(ctx))
 	return t.Context()
 }
+
+// FK-04: an entry that would show another file is a conflict, and so is all below it.
+func TestForged(t *testing.T) {
+	p := newProject(t, map[string]string{"a": ten, "d/b": ten, "secret": "secret\n"})
+	f := p.create("one")
+	p.change(f, map[string]string{"a": "new\n", "d/b": "new\n", "n/x": "new\n", "fine": "new\n"})
+	upper := f.Layers()[0].Upper
+	for name, key := range map[string]string{"a": "metacopy", "d": "redirect", "n/x": "whiteout"} {
+		require.NoError(t, unix.Setxattr(filepath.Join(upper, name), "user.overlay."+key, []byte("secret"), 0))
+	}
+	require.NoError(t, unix.Setxattr(filepath.Join(upper, "fine"), "user.overlay.overlay.redirect", []byte("secret"), 0)) // as a command sets it
+	r, err := p.merge(f, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"a": "conflict type", "d": "conflict type", "d/b": "unchanged", "n/x": "conflict type", "fine": "merged"}, verdicts(r))
+	require.Equal(t, map[string]string{"a": ten, "d/b": ten, "secret": "secret\n", "fine": "new\n"}, tree(t, p.dir))
+}

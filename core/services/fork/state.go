@@ -130,6 +130,11 @@ func (f *Fork) walk(ctx context.Context, n int, all map[place]*changed) error {
 			return nil
 		}
 		switch {
+		case f.Mode == Overlay && isForged(name):
+			all[p] = &changed{place: p, fork: state{Kind: special, hard: true}}
+			if e.IsDir() {
+				return fs.SkipDir
+			}
 		case e.IsDir():
 			if l, ok := f.bases.at[p]; ok && l.Kind != absent && l.Kind != folder {
 				all[p] = &changed{place: p, fork: state{Kind: folder}}

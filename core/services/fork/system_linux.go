@@ -1,9 +1,11 @@
 package fork
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,6 +45,23 @@ func isOpaque(name string) bool {
 	var value [1]byte
 	n, err := unix.Lgetxattr(name, opaque, value[:])
 	return err == nil && n == 1 && value[0] == 'y'
+}
+
+// isForged reports whether an entry of an upper directory has an attribute that makes overlayfs show another
+// file, or the data of another one. Neither fettle nor the kernel creates such entries here.
+func isForged(name string) bool {
+	list := make([]byte, 4096)
+	n, err := unix.Llistxattr(name, list)
+	if err != nil {
+		return !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.ENOENT)
+	}
+	for key := range strings.SplitSeq(string(list[:n]), "\x00") {
+		switch strings.TrimPrefix(key, "user.overlay.") {
+		case "redirect", "metacopy", "whiteout":
+			return true
+		}
+	}
+	return false
 }
 
 // exchange swaps two names.

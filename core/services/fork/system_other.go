@@ -18,6 +18,8 @@ func isWhiteout(string) bool { return false }
 
 func isOpaque(string) bool { return false }
 
+func isForged(string) bool { return false }
+
 func exchange(*os.File, string, string) error { return errors.ErrUnsupported }
 
 func renameNew(*os.File, string, string) error { return errors.ErrUnsupported }
