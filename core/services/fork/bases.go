@@ -183,6 +183,8 @@ type Touch struct {
 	Check func() error
 	// Doubt is the reason why the base may not be the file that was changed; "": it is.
 	Doubt string
+
+	brief bool // only the hash of the bytes is kept
 }
 
 // Touch records the base of a file, unless one is recorded. It is called before the file appears in the
@@ -208,7 +210,11 @@ func (f *Fork) Touch(ctx context.Context, t Touch) error {
 		l.Target = t.Target
 	case l.Kind == regular && t.Doubt == "":
 		l.Mode = t.Base.Perm()
-		err = f.keep(&l, t.Open)
+		keep := f.keep
+		if t.brief {
+			keep = digest
+		}
+		err = keep(&l, t.Open)
 	}
 	if err == nil {
 		err = f.store.at(StepBase)
@@ -230,6 +236,19 @@ func (f *Fork) Touch(ctx context.Context, t Touch) error {
 	return nil
 }
 
+// digest stores the hash of a base alone, which is enough unless both sides change the file.
+func digest(l *line, open func() (*os.File, error)) error {
+	from, err := open()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	sum := sha256.New()
+	l.Size, err = io.Copy(sum, from)
+	l.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return err
+}
+
 // keep stores the bytes of a base under their hash.
 func (f *Fork) keep(l *line, open func() (*os.File, error)) error {
 	from, err := open()
@@ -241,11 +260,8 @@ func (f *Fork) keep(l *line, open func() (*os.File, error)) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > f.store.o.MaxBase { // its hash is enough unless both sides change it
-		sum := sha256.New()
-		l.Size, err = io.Copy(sum, from)
-		l.SHA256 = hex.EncodeToString(sum.Sum(nil))
-		return err
+	if info.Size() > f.store.o.MaxBase {
+		return digest(l, open)
 	}
 	dir := filepath.Join(f.dir, baseDir)
 	to, err := os.CreateTemp(dir, ".new-") // one that a kill leaves is removed with the fork

@@ -25,7 +25,11 @@ type scan struct {
 	f     *Fork
 	dir   int // index of Info.Dirs
 	start time.Duration
+	gone  int // files below that removed or replaced directories hide
 }
+
+// maxGone is the number of files in removed directories whose bytes are kept as bases, for one command.
+const maxGone = 1000
 
 // lower is an entry of a directory below, or the absence of one.
 type lower struct {
@@ -191,7 +195,8 @@ func (s *scan) hidden(ctx context.Context, rel string, in *lower, has map[string
 		}
 		if below.isDir() {
 			err = s.hidden(ctx, path, below, nil)
-		} else if below.fd >= 0 { // it was removed meanwhile
+		} else if below.fd >= 0 { // otherwise it was removed meanwhile
+			s.gone++
 			err = s.record(ctx, path, below)
 		}
 		below.close()
@@ -210,7 +215,7 @@ func (s *scan) record(ctx context.Context, rel string, below *lower) error {
 	if s.f.known(place{s.dir, rel}) {
 		return nil
 	}
-	t := Touch{Dir: s.dir, Path: rel, Absent: below.fd < 0, Doubt: below.doubt}
+	t := Touch{Dir: s.dir, Path: rel, Absent: below.fd < 0, Doubt: below.doubt, brief: s.gone > maxGone}
 	if below.fd >= 0 {
 		t.Base = modeOf(below.stat.Mode)
 		t.Open = func() (*os.File, error) { return os.Open(procPath(below.fd)) }
