@@ -68,8 +68,17 @@ func (sc scene) run(t *testing.T, line string) string {
 }
 
 // SB-02: the files that a confined command may write and read. Every attempt that succeeds prints a word.
-func TestConfinedFiles(t *testing.T) {
+func TestConfinedFiles(t *testing.T) { testConfinedFiles(t, nil) }
+
+// FK-04: the same in a fork, whose directory below does not change.
+func TestConfinedFilesInFork(t *testing.T) { testConfinedFiles(t, inForkOf(t)) }
+
+func testConfinedFiles(t *testing.T, fork func(*process.Confinement)) {
+	t.Helper()
 	sc, ok := attacked(t, func(c *process.Confinement) {
+		if fork != nil {
+			fork(c)
+		}
 		c.Masked = func(context.Context) ([]string, error) {
 			return []string{filepath.Join(c.Writable[0], "secret.pem"), filepath.Join(c.Writable[0], "missing"), filepath.Join(c.Writable[0], "src")}, nil
 		}
@@ -94,8 +103,14 @@ func TestConfinedFiles(t *testing.T) {
 }
 
 // SB-02: mounts cannot be changed, neither directly nor in further namespaces.
-func TestConfinedMounts(t *testing.T) {
-	sc, ok := attacked(t, nil)
+func TestConfinedMounts(t *testing.T) { testConfinedMounts(t, nil) }
+
+// FK-04: the same in a fork, whose directory below does not change.
+func TestConfinedMountsInFork(t *testing.T) { testConfinedMounts(t, inForkOf(t)) }
+
+func testConfinedMounts(t *testing.T, fork func(*process.Confinement)) {
+	t.Helper()
+	sc, ok := attacked(t, fork)
 	if !ok {
 		return
 	}
@@ -124,8 +139,14 @@ func TestConfinedMounts(t *testing.T) {
 }
 
 // SB-02: processes outside cannot be seen, signalled or traced, and their sockets not reached.
-func TestConfinedReach(t *testing.T) {
-	sc, ok := attacked(t, nil)
+func TestConfinedReach(t *testing.T) { testConfinedReach(t, nil) }
+
+// FK-04: the same in a fork, whose directory below does not change.
+func TestConfinedReachInFork(t *testing.T) { testConfinedReach(t, inForkOf(t)) }
+
+func testConfinedReach(t *testing.T, fork func(*process.Confinement)) {
+	t.Helper()
+	sc, ok := attacked(t, fork)
 	if !ok {
 		return
 	}
@@ -162,14 +183,17 @@ func TestConfinedReach(t *testing.T) {
 		require.Equal(t, "no", strings.TrimSpace(sc.run(t, "{ "+line+"; } >/dev/null 2>&1 && echo yes || echo no")), line)
 	}
 	require.NoError(t, victim.Process.Signal(syscall.Signal(0)))
+	// No descriptor but the three is inherited.
+	require.Equal(t, "0 1 2 3\n", sc.run(t, "echo $(ls /proc/self/fd)"))
+	if fork != nil {
+		return
+	}
 	// Its own servers can be reached, also by later commands, and its own processes ended.
 	r, err := sc.s.Run(t.Context(), process.Command{Line: python + " -m http.server 8123 --bind 127.0.0.1 >log 2>&1 & echo started", Dir: sc.ws})
 	require.NoError(t, err)
 	require.Len(t, r.Background, 1)
 	require.Contains(t, sc.run(t, `for i in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/8123) 2>/dev/null && break; sleep 0.05; done; `+python+` -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:8123/log").status)'`), "200")
 	require.Equal(t, "ended\n", sc.run(t, "kill "+strconv.Itoa(r.Background[0])+" && echo ended"))
-	// No descriptor but the three is inherited.
-	require.Equal(t, "0 1 2 3\n", sc.run(t, "echo $(ls /proc/self/fd)"))
 }
 
 // pythonOf returns a system python, or skips the test.

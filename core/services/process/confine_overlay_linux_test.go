@@ -33,6 +33,19 @@ func inFork(f *fork.Fork) func(ctx context.Context, write bool) ([]sandbox.Overl
 	}
 }
 
+// inForkOf lets the commands of a confinement run in a new fork of its first directory, which must not change until the end.
+func inForkOf(t *testing.T) func(c *process.Confinement) {
+	return func(c *process.Confinement) {
+		ws := c.Writable[0]
+		f, err := fork.New(fork.Options{Dir: filepath.Join(filepath.Dir(ws), "home/.local/state/fettle/forks")}).Create(t.Context(), fork.Request{Dirs: []string{ws}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, f.Close()) })
+		before := stateOf(t, ws)
+		t.Cleanup(func() { require.Equal(t, before, stateOf(t, ws)) })
+		c.Overlays = inFork(f)
+	}
+}
+
 // forked is a project with a fork, and a Service that runs commands in it.
 type forked struct {
 	t             testing.TB
@@ -115,11 +128,14 @@ func (f *forked) verdicts() map[string]string {
 	return all
 }
 
-// shown returns the names and contents of the project, without the fork.
-func (f *forked) shown() string {
-	f.t.Helper()
-	out, err := exec.CommandContext(f.t.Context(), "sh", "-c", `find "$0" -printf '%p %y %m %T@ %C@ %l\n' | sort; find "$0" -type f -exec sha256sum {} + | sort`, f.ws).CombinedOutput()
-	require.NoError(f.t, err, "%s", out)
+// shown returns the state of the project, without the fork.
+func (f *forked) shown() string { return stateOf(f.t, f.ws) }
+
+// stateOf returns the names, attributes and contents of the files in a directory.
+func stateOf(t testing.TB, dir string) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", `find "$0" -printf '%p %y %m %n %T@ %C@ %l\n' | sort; find "$0" -type f -exec sha256sum {} + | sort`, dir).CombinedOutput() //nolint:noctx // ends at once
+	require.NoError(t, err, "%s", out)
 	return string(out)
 }
 

@@ -33,7 +33,7 @@ func Features(ctx context.Context, dir string) []Feature {
 		}
 		f.Name = name
 		f.Use = map[string]string{
-			"seccomp": "refuse system calls of confined commands", "overlay": "not used",
+			"seccomp": "refuse system calls of confined commands", "overlay": "show commands the changes of a fork",
 			"leases": "notice programs that have a file open while it is changed", "exchange": "replace a file and keep its previous content in one step",
 		}[name]
 		features = append(features, f)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +61,7 @@ type Output struct {
 // that a model wrote, and the user chose the program. With Confinement.Overlays each program is confined.
 //
 // Errors: execution_failed if the program could not be started, invalid_config if it cannot be
-// confined, cancelled if ctx had ended before, not_initialized after Close.
+// confined, fork_unsupported if it cannot run in overlays, cancelled if ctx had ended before, not_initialized after Close.
 func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	const op = "process.program"
 	if err := ctx.Err(); err != nil {
@@ -80,7 +81,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	stdout, stderr := &capped{max: limit, exceed: exceed}, &capped{max: limit, exceed: exceed}
 	child, stdin, err := s.startProgram(ctx, p, stdout, stderr)
 	switch {
-	case fault.CodeOf(err) == fault.InvalidConfig, fault.CodeOf(err) == fault.ForkUnsupported:
+	case slices.Contains([]fault.Code{fault.InvalidConfig, fault.ForkUnsupported, fault.Cancelled}, fault.CodeOf(err)):
 		return Output{}, err
 	case err != nil:
 		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", cmp.Or(p.Path, p.Line), err),
