@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
@@ -126,4 +127,36 @@ func TestOverlaysLeaveNothing(t *testing.T) {
 	require.Equal(t, wasMounts, mounts())
 	require.Equal(t, wasChildren, children())
 	require.LessOrEqual(t, descriptors(), wasDescriptors)
+}
+
+// FK-03: a fork of several directories; other writable directories of the session are read-only in it.
+func TestOverlaysOfDirectories(t *testing.T) { both(t, testOverlaysOfDirectories) }
+
+func testOverlaysOfDirectories(t *testing.T, top string) {
+	dirs := make([]string, 3)
+	for n := range dirs {
+		dirs[n] = filepath.Join(top, "dir"+strconv.Itoa(n))
+		require.NoError(t, os.Mkdir(dirs[n], 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dirs[n], "a"), []byte("a\n"), 0o600))
+	}
+	made, err := fork.New(fork.Options{Dir: filepath.Join(top, "forks")}).Create(t.Context(), fork.Request{Dirs: dirs[:2]})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, made.Close()) }()
+	c := process.Confinement{Writable: dirs, Home: top, Overlays: inFork(made)}
+	if err := c.Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	s := newService(t, process.Options{Confinement: c})
+	for n, want := range []string{"b\n", "b\n", "a\n"} {
+		r, err := s.Run(t.Context(), process.Command{Line: "(echo b >a) 2>/dev/null; cat a; touch ../dir2/x 2>/dev/null", Dir: dirs[n]})
+		require.NoError(t, err)
+		require.Equal(t, want, r.Text)
+		data, err := os.ReadFile(filepath.Join(dirs[n], "a"))
+		require.NoError(t, err)
+		require.Equal(t, "a\n", string(data))
+	}
+	require.NoFileExists(t, filepath.Join(dirs[2], "x"))
+	report, err := made.Compare(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, report.Files, 2)
 }

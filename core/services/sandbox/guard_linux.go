@@ -84,7 +84,7 @@ func (g *Guard) find() (map[string]entry, error) {
 				return err
 			}
 			path := o.Dir + name[len(o.Upper):]
-			if !g.isProtected(path) && (!d.IsDir() || len(path) <= longest) {
+			if !g.isProtected(path) && (!d.IsDir() || max(len(path), len(name)) <= longest) {
 				if d.IsDir() && unix.Access(name, unix.R_OK|unix.X_OK) != nil {
 					return os.Chmod(name, 0o700) //nolint:gosec // a command has made it unreadable; it is the user's
 				}
