@@ -262,3 +262,29 @@ func TestConfinedOpen(t *testing.T) {
 	require.Equal(t, ask, d.Decision)
 	require.Contains(t, d.Reason, "could still write protected paths")
 }
+
+// SB-04, FK-03: where mounts confine every command of a session, as in a fork, commands run without approval in the
+// mode auto, and read-only ones in each mode. What they are known to write in protected paths needs approval.
+func TestAllConfinedByMounts(t *testing.T) {
+	e := table(t)
+	for line, want := range map[string]map[policy.ApprovalMode]policy.Verdict{
+		"make":              {policy.ModeAuto: policy.Allow, policy.ModeAutoEdit: policy.AskUser, policy.ModeDefault: policy.AskUser},
+		"echo x > out":      {policy.ModeAuto: policy.Allow, policy.ModeDefault: policy.AskUser},
+		"ls -l":             {policy.ModeAuto: policy.Allow, policy.ModeDefault: policy.Allow},
+		"echo x > .envrc":   {policy.ModeAuto: policy.AskUser},
+		"git commit -qam x": {policy.ModeAuto: policy.AskUser},
+	} {
+		for mode, verdict := range want {
+			c := command(t, line, mode)
+			c.Confined, c.Sealed = policy.Namespaces, true
+			places(nil).look(e, &c)
+			d := e.Decide(c)
+			require.Equal(t, verdict, d.Decision, "%s in %s: %s", line, mode, d.Reason)
+			require.Equal(t, policy.Namespaces, d.Confined, line)
+			c.Sealed = false // other confinements do not count
+			if line == "make" {
+				require.Equal(t, policy.AskUser, e.Decide(c).Decision, line)
+			}
+		}
+	}
+}

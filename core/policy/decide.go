@@ -49,10 +49,17 @@ func (s *snapshot) decide(c *Call) Decision {
 	if c.Confinable != "" && c.Confined == "" && isShell(c) {
 		return s.decidePlaced(c)
 	}
+	if c.Confined == Namespaces && c.Sealed && isShell(c) { // every command of the session is confined by mounts
+		inside := *c
+		inside.placed, inside.Confinable = atInside, Namespaces
+		c = &inside
+	}
 	t := newTrial(s, c)
 	found := s.find(c, t.args)
 	if found.shell != nil {
-		return t.judge(found.shell).decide(found)
+		d := t.judge(found.shell).decide(found)
+		d.Confined = c.Confined
+		return d
 	}
 	d, _ := t.plain(found)
 	d.Checkers = t.due(found)
