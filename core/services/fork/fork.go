@@ -18,6 +18,7 @@
 //	base.jsonl   a line for each changed file: its state when it was changed first
 //	base/SHA256  the bytes of that state
 //	merge.json   the changes of a merge in progress
+//	data         of sessions: checkpoints and recovery files
 //
 // In an upper directory a character device 0:0 removes the file of that name, and a directory with the
 // attribute user.overlay.opaque hides the one below.

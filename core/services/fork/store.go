@@ -54,6 +54,7 @@ const (
 // Options configure a [Store]. Dir is required.
 type Options struct {
 	Dir          string           // directory of the forks of a project, absolute; created with mode 0700 on first use
+	Mode         Mode             // of new forks. "": Overlay
 	MaxBase      int64            // bytes of a base that are kept; of a larger one only the hash is. 0: [DefaultMaxBase]
 	MaxCopyFiles int              // files of a copy. 0: [DefaultMaxCopyFiles]
 	MaxCopyBytes int64            // bytes of a copy. 0: [DefaultMaxCopyBytes]
@@ -95,7 +96,7 @@ const (
 type Request struct {
 	Name    string   // letters, digits, '-', '_' and '.'; at most 64. "": the ID
 	Dirs    []string // required
-	Mode    Mode     // "": Overlay
+	Mode    Mode     // "": that of the Store
 	Session string
 }
 
@@ -129,7 +130,7 @@ func (s *Store) create(ctx context.Context, r Request) (_ *Fork, err error) {
 	_, _ = rand.Read(random[:]) // never fails
 	id := hex.EncodeToString(random[:])
 	f := &Fork{store: s, dir: filepath.Join(s.o.Dir, newPrefix+id), Info: Info{
-		ID: id, Name: cmp.Or(r.Name, id), Created: s.o.Now().UTC(), Mode: cmp.Or(r.Mode, Overlay), Owner: Owner{os.Getpid(), r.Session},
+		ID: id, Name: cmp.Or(r.Name, id), Created: s.o.Now().UTC(), Mode: cmp.Or(r.Mode, s.o.Mode, Overlay), Owner: Owner{os.Getpid(), r.Session},
 	}}
 	if err := s.free(f.Name); err != nil {
 		return nil, err
