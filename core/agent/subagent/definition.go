@@ -39,6 +39,8 @@ type Definition struct {
 	// Mode is the most permissive approval mode of a run, never yolo. A stricter
 	// mode of the caller takes precedence. "": the caller's. The host enforces it.
 	Mode string
+	// Fork lets each run work on a fork of the session's files, which the host creates and merges.
+	Fork bool
 	// Values are additional tools, in the agent's own registry.
 	Values []tools.DeclarativeTool
 

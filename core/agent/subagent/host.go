@@ -38,6 +38,10 @@ type Session struct {
 	// Changed returns the absolute paths of the files that the session is known to have changed,
 	// after the run. Changes in the results of calls are added. nil: no others are known.
 	Changed func() []string
+	// Settle is called after the run if the session works on a fork: it merges the fork if the run is done, or else
+	// keeps it. It returns a report for the caller, and the absolute paths that it changed; Changed and the results
+	// of calls do not count then. nil: the session works on the caller's files.
+	Settle func(ctx context.Context, done bool) (report string, changed []string)
 	// Close ends the session after the run. nil: nothing to end.
 	Close func() error
 }

@@ -19,6 +19,7 @@ var keys = map[string]func(r *reading, m *position.Member){
 	"tools":            (*reading).tools,
 	"disallowed_tools": (*reading).disallowedTools,
 	"permission_mode":  (*reading).permissionMode,
+	"isolation":        (*reading).isolation,
 	"model":            (*reading).model,
 	"temperature":      (*reading).temperature,
 	"max_turns":        (*reading).maxTurns,

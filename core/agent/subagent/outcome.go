@@ -37,6 +37,7 @@ type Outcome struct {
 	Text    string          // text for the caller: the report, or the last words of a run without one
 	Changed []string        // absolute paths that the run changed, sorted
 	Other   bool            // it also ran tools with unknown changes, such as commands
+	Merge   string          // report of the merge of its fork; "": it had none
 	Turns   int             // model responses
 	Usage   model.Usage
 	Err     *fault.Error // of code agent_execution_error, or cancelled
@@ -54,6 +55,9 @@ func (o *Outcome) result() tools.Result {
 	}
 	if o.Other {
 		b.WriteString("It also ran commands or tools that may have changed other files.\n")
+	}
+	if o.Merge != "" {
+		b.WriteString(strings.TrimSuffix(o.Merge, "\n") + "\n")
 	}
 	switch {
 	case o.Reason == Goal:

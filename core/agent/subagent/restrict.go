@@ -13,11 +13,11 @@ import (
 
 // restricting are the keys that restrict an agent. An invalid value leaves the agent with fewer
 // rights, or drops it.
-var restricting = []string{"tools", "disallowed_tools", "permission_mode"}
+var restricting = []string{"tools", "disallowed_tools", "permission_mode", "isolation"}
 
 // foreignRestrictions are folded keys of other programs that restrict an agent in a way that fettle
 // does not support.
-var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbox", "isolation", "readonly"} // also without a value
+var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbox", "readonly"} // also without a value
 
 // entries parses a list of tools, or a comma-separated text. ok is false if part of it is invalid.
 func (r *reading) entries(m *position.Member) (entries []toollist.Entry, ok bool) {
@@ -140,6 +140,21 @@ func (r *reading) permissionMode(m *position.Member) {
 	}
 	r.drop(m.Line, fmt.Sprintf("The value %s of %s is not known, so the permissions of the agent are unknown.", quoted(text), m.Key),
 		"Use one of "+strings.Join(names, ", ")+".")
+}
+
+// isolation parses where the agent works. An agent with an unknown value is dropped.
+func (r *reading) isolation(m *position.Member) {
+	text, _ := m.Text()
+	switch folded(text) {
+	case "none":
+	case "fork":
+		r.d.Fork = true
+	case "worktree":
+		r.d.Fork = true
+		r.note(m.Line, "The isolation worktree means fork: the agent works on a fork of the project, which is merged.")
+	default:
+		r.drop(m.Line, fmt.Sprintf("The value %s of %s is not known, so the isolation of the agent is unknown.", quoted(text), m.Key), "Use one of fork, none.")
+	}
 }
 
 // Select returns the available tools that the agent has, in their order, and the entries of Tools

@@ -23,15 +23,19 @@ func TestParseRestrictions(t *testing.T) {
 		"permissionMode: plan":                          {Mode: "plan", DisallowedTools: []string{"exit_plan_mode", "enter_plan_mode"}},
 		"permissionMode: acceptEdits":                   {Mode: "autoEdit"},
 		"permissionMode: bypassPermissions":             {},
+		"isolation: fork":                               {Fork: true},
+		"isolation: worktree":                           {Fork: true},
+		"isolation: none":                               {},
 	} {
 		defs, _ := parse(t, "---\nname: a\ndescription: d\n"+line+"\n---\nP")
 		require.Len(t, defs, 1, line)
 		d := defs[0]
 		require.Equal(t, want, subagent.Definition{Tools: d.Tools, DisallowedTools: d.DisallowedTools, OnlyCommands: d.OnlyCommands,
-			DeniedCommands: d.DeniedCommands, Mode: d.Mode}, line)
+			DeniedCommands: d.DeniedCommands, Mode: d.Mode, Fork: d.Fork}, line)
 	}
 	for _, line := range []string{
 		"permissionMode: dontAsk", "permissionMode: [plan]", "disallowedTools: {a: b}", "disallowedTools: [[a]]", "disalowedTool: Write",
+		"isolation: container", "isolation: [fork]", "isolation:", "kind: remote\nagent_card_url: https://a.b\nisolation: fork",
 		"hooks: {PreToolUse: x}", "permissions: x", "kind: remote\nagent_card_url: https://a.b\npermissionMode: plan",
 	} {
 		defs, problems := parse(t, "---\nname: a\ndescription: d\n"+line+"\n---\nP")

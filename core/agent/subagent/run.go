@@ -44,12 +44,20 @@ func (r *Runner) run(ctx context.Context, p *prepared, params json.RawMessage, o
 		return r.notBegun(ctx, p, err)
 	}
 	ctx, changed := collectChanges(context.WithValue(ctx, depthKey{}, depth))
+	all := changed.parent
+	if s.Settle != nil {
+		changed.parent = nil // those of a fork are no changes of the caller's files
+	}
 	e := &run{Runner: r, agent: p, session: s, changes: changed, open: make(map[string]bool),
 		activity: &activity{name: p.Name, run: bus.NewID()[:8], out: out}}
 	if r.o.Bus != nil {
 		e.activity.to = r.o.Bus
 	}
 	o := e.work(ctx, params, depth < r.o.Depth)
+	if s.Settle != nil {
+		o.Merge, o.Changed = s.Settle(ctx, o.Reason == Goal)
+		all.add(o.Changed, false)
+	}
 	return e.close(o)
 }
 
@@ -73,10 +81,12 @@ func ended(p *prepared, reason Reason, cause *fault.Error) Outcome {
 
 // close ends the session and adds its changes.
 func (e *run) close(o Outcome) Outcome {
-	if e.session.Changed != nil {
-		e.changes.add(e.session.Changed(), false)
+	if e.session.Settle == nil {
+		if e.session.Changed != nil {
+			e.changes.add(e.session.Changed(), false)
+		}
+		o.Changed, o.Other = e.changes.list()
 	}
-	o.Changed, o.Other = e.changes.list()
 	o.Text = Cut(o.Text, e.o.MaxReport, 0)
 	if e.session.Close != nil {
 		if err := e.session.Close(); err != nil {
