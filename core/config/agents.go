@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,11 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/agentset"
+	"github.com/fettle-dev/fettle/core/config/internal/forking"
 	"github.com/fettle-dev/fettle/core/config/internal/prompts"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/toollist"
@@ -104,7 +108,7 @@ type agentHost struct{ caller *Config }
 // Begin derives a Config for one run of an agent.
 func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent.Session, error) {
 	child, err := h.caller.Derive(DeriveParameters{
-		Subagent: d.Name, Model: d.Model, ApprovalMode: agentset.Mode(d, h.caller.ApprovalMode()),
+		Subagent: d.Name, Model: d.Model, ApprovalMode: agentset.Mode(d, h.caller.ApprovalMode()), Fork: d.Fork,
 	})
 	if err != nil {
 		return nil, err
@@ -130,6 +134,9 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	session := &subagent.Session{
 		Registry: s.registry, Outer: outer, Granted: granted, SchedulerID: child.schedulerID(), Changed: s.history.Written, Close: child.Close,
 	}
+	if d.Fork {
+		session.Settle = h.settle(child, d.Name)
+	}
 	var recorder agent.Recorder
 	if store := h.caller.recordsAgents(); store != nil {
 		recording, err := store.RecordSubagent(ctx, child, child.parent.SessionID())
@@ -143,6 +150,44 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	child.record(s, &o, recorder)
 	session.Agent = o
 	return session, nil
+}
+
+// settle returns a function that merges the fork of a subagent into the caller's files.
+func (h agentHost) settle(child *Config, name string) func(ctx context.Context, done bool) (string, []string) {
+	return func(ctx context.Context, done bool) (string, []string) {
+		sh, err := h.caller.services("settle")
+		if err != nil {
+			return fault.Line(err), nil
+		}
+		f, err := child.Fork()
+		if err != nil {
+			return fault.Line(err), nil
+		}
+		into := forking.Into{
+			Workspace: sh.workspace, Committer: sh.committer, RecoveryDir: filepath.Join(sh.data, recoveryDir), Finder: sh.finder.Get(), Agent: name,
+			Allows: h.caller.mayWrite, Shows: func(path string) bool { return h.caller.mayShow(sh, path) },
+		}
+		if sh.checkpoints != nil && sh.checkpoints.Keeps() {
+			into.Record = sh.checkpoints.Record
+		}
+		sh.merging.Lock() // agents that run at the same time merge one after the other
+		defer sh.merging.Unlock()
+		return forking.Settle(ctx, f, into, done)
+	}
+}
+
+// mayWrite reports whether write_file would write a file of this conversation without approval.
+func (c *Config) mayWrite(ctx context.Context, path string) bool {
+	s, err := c.own("mayWrite")
+	if err != nil {
+		return false
+	}
+	args, err := json.Marshal(map[string]string{"file_path": path, "content": ""})
+	if err != nil {
+		return false
+	}
+	d, err := s.scheduler.Explain(ctx, scheduler.Request{Tool: "write_file", Args: args}, scheduler.Situation{})
+	return err == nil && d.Decision == policy.Allow && len(d.Checkers) == 0 && c.ApprovalMode() != policy.ModePlan
 }
 
 // closing closes a Config and joins err with the error of Close.

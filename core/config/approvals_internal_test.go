@@ -92,7 +92,7 @@ func newApprovals(t *testing.T, text string) *approvals {
 	})
 	bus.Subscribe(t.Context(), b, func(_ context.Context, u bus.UpdatePolicy) { a.told <- u })
 	t.Cleanup(func() { _ = b.Close() })
-	a.scheduler = scheduler.New(scheduler.Options{Tools: idleTools{}, Bus: b, Policy: a.rules, RealPath: rules.RealPath,
+	a.scheduler = scheduler.New(scheduler.Options{Tools: idleTools{}, Bus: b, Policy: a.rules, RealPath: a.rules.RealPath,
 		Subject: func(call *policy.Call) { c.situate(call, sh) }})
 	return a
 }

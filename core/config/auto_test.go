@@ -62,7 +62,7 @@ func TestConfinable(t *testing.T) {
 		c := &Config{}
 		c.filled.Store(&p)
 		call := policy.Call{Tool: tt.tool, Mode: tt.mode}
-		c.confine(&call)
+		c.confine(&call, &shared{site: &site{}})
 		require.Equal(t, tt.want, call.Confinable)
 		require.Empty(t, call.Confined)
 	}
@@ -83,7 +83,7 @@ func TestSandboxIsFoundLate(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	require.NoError(t, c.Initialize(t.Context()))
 	for _, tool := range []string{"read_file", "write_file"} {
-		c.confine(&policy.Call{Tool: tool})
+		c.confine(&policy.Call{Tool: tool}, c.shared)
 		require.Zero(t, asked, tool)
 	}
 	_, err = c.session.processes.Run(t.Context(), process.Command{Line: "true", Dir: p.TargetDir})

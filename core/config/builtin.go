@@ -43,7 +43,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: sh.workspace, Directories: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
-		Terminal: c.params().Tools.Shell.Terminal, Confinement: c.params().Tools.Shell.confinement, Results: s.state,
+		Terminal: c.params().Tools.Shell.Terminal, Confinement: c.confinementOf(sh), Results: s.state,
 	}, always))
 	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
 	if c.params().Tools.WebSearch != nil {

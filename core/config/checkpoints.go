@@ -30,12 +30,12 @@ func (c *Config) openCheckpoints(sh *shared) *keeper.Keeper {
 	if user, err := c.userDir(); err == nil {
 		skip = append(skip, filepath.Join(user, "tmp"))
 	}
-	if sh.tmp == "" {
+	if sh.data == "" {
 		return nil
 	}
 	o := keeper.Options{
 		Store: checkpoint.Options{
-			Dir: filepath.Join(sh.tmp, checkpointsDir), MaxFile: p.checkpointing.maxFile, MaxTotal: p.checkpointing.maxTotal,
+			Dir: filepath.Join(sh.data, checkpointsDir), MaxFile: p.checkpointing.maxFile, MaxTotal: p.checkpointing.maxTotal,
 			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.checkpoint,
 		},
 		MaxStore: p.checkpointing.maxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.Get,

@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/filewatch"
+	"github.com/fettle-dev/fettle/core/config/internal/forking"
 	"github.com/fettle-dev/fettle/core/config/internal/serving"
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -60,6 +61,7 @@ type Config struct {
 	phase      phase
 	shared     *shared
 	session    *session
+	ownFork    bool // it works on a fork of its own, which is created with the first service
 
 	ofAgent      bool                   // it is the conversation of a subagent's run
 	agentDepth   int                    // number of agents in the call chain
@@ -249,12 +251,16 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if d.FileReadCacheDisabled != nil {
 		child.killSwitch.set(*d.FileReadCacheDisabled)
 	}
+	if child.ownFork = d.Fork; d.Fork && c.shared.fork != nil {
+		return nil, forking.Nested()
+	}
 	return child, nil
 }
 
 // Close ends the Config: it stops providing services, terminates running
 // commands, background processes and their descendants, waits for them, which
-// takes up to a second if they ignore SIGTERM, and closes the workspace. Close
+// takes up to a second if they ignore SIGTERM, and closes the workspace. A fork of
+// its own is closed, too, and dropped unless it has changes to merge. Close
 // derived Configs first; closing a parent invalidates them and ends everything
 // that they have started. Close is idempotent. Running calls fail at their next
 // file access, and open questions are refused. A message bus that the Config
@@ -273,11 +279,16 @@ func (c *Config) Close() error {
 		c.family.extensions.Changing.Lock() // a holder of the lock may still start something that has to be ended
 		defer c.family.extensions.Changing.Unlock()
 		return sh.close()
-	case s != nil:
-		s.skills.End()
-		return sh.processes.close(s.processes)
 	}
-	return nil
+	var errs []error
+	if s != nil {
+		s.skills.End()
+		errs = append(errs, sh.processes.close(s.processes))
+	}
+	if c.ownFork && sh.fork != nil {
+		errs = append(errs, sh.site.close(), sh.fork.End(context.Background()))
+	}
+	return errors.Join(errs...)
 }
 
 // end withdraws the services, and reports whether they were open.
@@ -329,7 +340,7 @@ func (c *Config) services(what string) (*shared, error) {
 	if err := c.checkPhase(what, c.phase); err != nil {
 		return nil, err
 	}
-	return c.shared, nil
+	return c.placed()
 }
 
 func notInitialized(what, when, remedy string) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/process"
@@ -136,6 +137,14 @@ type Session struct {
 	// directory is untrusted. It is called once per session, before any call. A nil
 	// function or result: [tracker.New].
 	Tracker func(tracker.Options) *tracker.FileTracker
+	// Fork is the open fork on which the session works: it sees the directories with the changes of the fork, to
+	// which all of its changes go. It is of mode Overlay and of the directories of the session; further ones are
+	// read-only. Commands run confined in it. Tools of servers and hooks that change files elsewhere are denied or
+	// confined. The caller closes it after the Config. nil: the session works on the directories themselves.
+	Fork *fork.Fork
+	// CopyForks states that forks of derived Configs are copies of the directories,
+	// which need no support of the system. The settings can set it too.
+	CopyForks bool
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// Without a subscriber to questions, a required approval is a refusal. nil:
 	// the Config creates one, and closes it at Close; see [Config.MessageBus].
@@ -268,6 +277,14 @@ type Calls struct {
 	checkpoint func(checkpoint.Step) error // called at each step of keeping files; its error acts like a failing disk; nil: none
 }
 
+// forkMode returns the mode of new forks.
+func (s *Session) forkMode() fork.Mode {
+	if s.CopyForks {
+		return fork.Copy
+	}
+	return fork.Overlay
+}
+
 // The values of [Session].StaleEdits.
 const (
 	staleRefuse = "refuse"
@@ -345,6 +362,11 @@ type DeriveParameters struct {
 	OwnBus bool
 	// NoSession is as in [Session]; it is also true if the parent's is.
 	NoSession bool
+	// Fork lets the derived Config work on a fork of its own, which is created with
+	// its first service. Close drops the fork unless it has changes to merge: see
+	// [Config.Fork]. With [Session].CopyForks the fork is a copy, whose directories
+	// are those of the derived Config.
+	Fork bool
 }
 
 // Variables returns the value of an environment variable, "" if it is not set,

@@ -87,7 +87,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Untrusted = c.params().Policy.Trust == trust.Untrusted
 	call.PlanByUntrusted = c.planByUntrusted(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.Roots()
-	c.confine(call)
+	c.confine(call, sh)
 	if skillset.IsOwn(sh.skills, call) {
 		call.Kind = skillset.OwnKind
 	}

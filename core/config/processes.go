@@ -14,11 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/config/internal/forking"
 	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/sandbox"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -62,6 +64,14 @@ func (o Commands) confinement() process.Confinement {
 	return o.Confinement
 }
 
+// confinementOf returns a function that returns the confinement of commands.
+func (c *Config) confinementOf(sh *shared) func() process.Confinement {
+	if sh.overlay() {
+		return func() process.Confinement { return process.Confinement{Kind: process.Namespaces} }
+	}
+	return c.params().Tools.Shell.confinement
+}
+
 // confines reports whether every command is confined.
 func (o Commands) confines() bool {
 	return o.Confinement.Kind != process.Unconfined && !o.Confinement.PerCommand
@@ -102,6 +112,16 @@ func (o Commands) check(ctx context.Context) error {
 
 // processOptions returns the options for a conversation's commands.
 func (p *Parameters) processOptions(sh *shared) process.Options {
+	if sh.overlay() {
+		o := p.confinedOptions(sh)
+		o.NoBackground = p.Session.NoSession
+		return o
+	}
+	return p.commandOptions(sh)
+}
+
+// commandOptions returns the options for commands that no fork confines.
+func (p *Parameters) commandOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: p.Environment.Layout.CommandMarker,
 		Total:  p.Tools.Shell.Total, Idle: p.Tools.Shell.Idle, Environ: p.Tools.Shell.environ(), IsKey: settings.IsProviderKey,
@@ -122,6 +142,9 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 	return o
 }
 
+// overlay reports whether the files are those of a fork that is no copy: commands are confined to it.
+func (p *site) overlay() bool { return p.fork != nil && p.fork.Mode == fork.Overlay }
+
 // confineTo adds the session's directories to a confinement.
 func (p *Parameters) confineTo(c *process.Confinement, sh *shared) {
 	if c.Kind != process.Unconfined {
@@ -135,16 +158,24 @@ func (p *Parameters) confineTo(c *process.Confinement, sh *shared) {
 // programOptions returns the options for programs that run confined if their entry
 // says sandbox, whatever confines commands.
 func (c *Config) programOptions(sh *shared) process.Options {
-	p := c.params()
-	o := p.processOptions(sh)
+	o := c.params().confinedOptions(sh)
+	if dir, err := c.userDir(); err == nil {
+		o.Confinement.Readable = append(slices.Clip(o.Confinement.Readable), filepath.Join(dir, extensionsDir))
+	}
+	return o
+}
+
+// confinedOptions returns the options for confined programs, in the fork of the session if it has one.
+func (p *Parameters) confinedOptions(sh *shared) process.Options {
+	o := p.commandOptions(sh)
 	given := p.Tools.Shell.confinement()
 	given.NoTCP = !p.Tools.Shell.networked
 	o.Confine = nil
 	if o.Confinement = given.Strongest(); o.Confinement.Kind == process.Unconfined {
 		o.Confinement.Kind = process.Namespaces // which then starts nothing, and reports why
 	}
-	if dir, err := c.userDir(); err == nil {
-		o.Confinement.Readable = append(slices.Clip(o.Confinement.Readable), filepath.Join(dir, extensionsDir))
+	if sh.overlay() {
+		forking.Confine(&o, sh.fork)
 	}
 	p.confineTo(&o.Confinement, sh)
 	o.NoBackground = false
@@ -241,10 +272,14 @@ const cacheDir = "cache"
 // confine adds the confinement of a call: it applies to commands, and to input
 // written to a background command. In yolo mode single commands are confined only
 // if the user has set it.
-func (c *Config) confine(call *policy.Call) {
+func (c *Config) confine(call *policy.Call, sh *shared) {
 	o := c.params().Tools.Shell
 	call.Confined, call.Confinable, call.Sealed = "", "", false
 	if call.Tool != shell.RunShellCommand && call.Tool != shell.WriteBackground {
+		return
+	}
+	if sh.overlay() {
+		call.Confined, call.Sealed = policy.Namespaces, true
 		return
 	}
 	kind := string(o.confinement().Kind)

@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
@@ -29,7 +30,11 @@ func (c *Config) own(what string) (*session, error) {
 		return nil, err
 	}
 	if c.session == nil {
-		s, err := c.newSession(c.shared)
+		sh, err := c.placed()
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.newSession(sh)
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +105,27 @@ func (c *Config) Workspace() (*workspace.Workspace, error) {
 		return nil, err
 	}
 	return sh.workspace, nil
+}
+
+// Fork returns the fork on which this Config works, with its changes so far; nil for
+// one that works on the directories themselves. It must not be closed. The error is
+// that of [fork.Store.Create], or has code not_initialized.
+func (c *Config) Fork() (*fork.Fork, error) {
+	sh, err := c.services("Fork")
+	if err != nil {
+		return nil, err
+	}
+	return sh.fork, nil
+}
+
+// Forks returns the forks of this project. The error has code not_initialized, or
+// invalid_config if there is no home directory to keep them in.
+func (c *Config) Forks() (*fork.Store, error) {
+	sh, err := c.services("Forks")
+	if err != nil {
+		return nil, err
+	}
+	return sh.kept()
 }
 
 // The following accessors never fail.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/forking"
 	"github.com/fettle-dev/fettle/core/config/internal/history"
-	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/internal/sessionhooks"
 	"github.com/fettle-dev/fettle/core/config/internal/skillset"
 	"github.com/fettle-dev/fettle/core/config/internal/slash"
@@ -141,11 +141,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			c.situate(call, sh)
 			confineInput(call, s.processes.List())
 		},
-		RealPath: rules.RealPath,
+		RealPath: sh.rules.RealPath,
 		Check: checker.New(checker.Options{
-			Dir: sh.workspace.Target(), Roots: sh.rules.Roots(), Programs: sh.rules.Programs, RealPath: rules.RealPath, Logger: c.params().Environment.Logger,
+			Dir: sh.workspace.Target(), Roots: sh.rules.Roots(), Programs: sh.rules.Programs, RealPath: sh.rules.RealPath, Logger: c.params().Environment.Logger,
 		}).Check,
-		Before: append(slices.Clip(c.params().Calls.Before), s.hooks.BeforeTool),
+		Before: slices.Concat(forking.Before(sh.fork), c.params().Calls.Before, []scheduler.Before{s.hooks.BeforeTool}),
 		After:  slices.Concat([]scheduler.After{c.afterServer(s, sh)}, c.params().Calls.After, []scheduler.After{s.hooks.AfterTool}),
 		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
 			ctx, r := s.state.Begin(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/keeper"
 	"github.com/fettle-dev/fettle/core/config/internal/agentset"
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/forking"
 	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/internal/sessionhooks"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -23,6 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/transaction"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -32,28 +34,42 @@ import (
 )
 
 // shared holds the services that a Config and those derived from it have in
-// common. They keep no state of a conversation.
+// common. They keep no state of a conversation. The site is another one in a fork.
 type shared struct {
+	*site
+	*common
+}
+
+// site holds the services of the files that a session works on.
+type site struct {
 	workspace    *workspace.Workspace
-	tmp          string // the user's directory for the project, see projectTmp; "": there is no home directory
+	fork         *fork.Fork // nil: the directories themselves
+	tmp          string     // the user's directory for the project, see projectTmp; "": there is no home directory
+	data         string     // the directory for the data of these files: tmp, or one of the fork
 	committer    *commit.Committer
 	transactions *transaction.Service
-	bases        filestate.BaseStore
-	settings     *liveSettings // nil: there are none
 	finder       discovery.Current
 	rules        *rules.Rules
-	memory       *memory.Service
-	web          fetcher
-	search       io.Closer // created from the settings; may be nil
-	processes    processes
 	names        process.Names           // protected paths that confined processes create
 	programs     func() *process.Service // runs confined programs; opened on first use
-	agents       agentset.Set
 	hooks        *sessionhooks.Set
-	skills       *skills.SkillManager
-	servers      atomic.Pointer[mcp.Manager] // nil: there are none
 
 	checkpoints *keeper.Keeper // nil: there is no directory for them
+}
+
+// common holds the services that do not depend on the files of the workspace.
+type common struct {
+	bases     filestate.BaseStore
+	settings  *liveSettings // nil: there are none
+	memory    *memory.Service
+	web       fetcher
+	search    io.Closer // created from the settings; may be nil
+	processes processes
+	agents    agentset.Set
+	skills    *skills.SkillManager
+	forks     *fork.Store                 // nil: there is no home directory
+	merging   sync.Mutex                  // held while the fork of a subagent is merged
+	servers   atomic.Pointer[mcp.Manager] // nil: there are none
 }
 
 // openShared opens the services that a Config shares with derived ones.
@@ -67,16 +83,14 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := webfetch.Check(c.params().Tools.WebFetch); err != nil {
 		return nil, err
 	}
-	ws, err := workspace.Open(append([]string{c.params().TargetDir}, c.params().IncludeDirs...)...)
+	dirs := append([]string{c.params().TargetDir}, c.params().IncludeDirs...)
+	ws, err := openWorkspace(c.params().Session.Fork, dirs)
 	if err != nil {
 		return nil, err
 	}
-	recovery := ""
 	tmp, err := c.projectTmp(ws.RealDirectories()[0])
 	if err != nil {
 		c.params().Environment.Logger.Warn("no home directory, so files that must be rewritten in place will not be changed")
-	} else {
-		recovery = filepath.Join(tmp, recoveryDir)
 	}
 	if err := c.openExtensions(ctx, ws.Target(), tmp); err != nil {
 		return nil, errors.Join(err, ws.Close())
@@ -85,28 +99,106 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	_, _, step, _ := c.params().Calls.hooks()
-	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: step, Logger: c.params().Environment.Logger})
-	facts := memory.Options{Heading: memory.HeadingOf(c.params().Environment.Layout.Name), Committer: committer}
+	sh := &shared{common: &common{skills: new(skills.SkillManager)}}
+	f := c.params().Session.Fork
+	c.openSite(sh, ws, f, rules, tmp)
+	if user, err := c.userDir(); err == nil {
+		sh.forks = fork.New(fork.Options{Dir: forking.StoreDir(user, tmp, c.params().Environment.Layout.Name), Mode: c.params().Session.forkMode(), Now: c.params().Environment.Now})
+	}
+	facts := memory.Options{Heading: memory.HeadingOf(c.params().Environment.Layout.Name), Committer: sh.committer}
 	if dir, err := c.userDir(); err == nil {
 		facts.Path = filepath.Join(dir, c.params().Environment.Layout.ContextFile)
 	}
-	transactions := transaction.New(transaction.Options{Files: ws, Committer: committer, RecoveryDir: recovery, Logger: c.params().Environment.Logger})
-	sh := &shared{workspace: ws, tmp: tmp, committer: committer, transactions: transactions, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
+	sh.memory = memory.New(facts)
 	sh.web.o = &c.params().Tools.WebFetch
-	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
-	sh.programs = sync.OnceValue(func() *process.Service { return sh.processes.open(c.programOptions(sh)) })
-	if sh.checkpoints = c.openCheckpoints(sh); sh.checkpoints != nil {
+	if sh.checkpoints != nil {
 		sh.bases.Spill = sh.checkpoints
 	}
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil
 }
 
+// openWorkspace opens the directories of a session, or the fork of them.
+func openWorkspace(f *fork.Fork, dirs []string) (*workspace.Workspace, error) {
+	if f == nil {
+		return workspace.Open(dirs...)
+	}
+	if f.Mode == fork.Copy {
+		return nil, fault.New(fault.InvalidConfig, "config.fork", "The fork "+f.Name+" is a copy of the directories.", "Name the copy as TargetDir, and omit Fork.")
+	}
+	return forking.Open(f, dirs)
+}
+
+// openSite opens the services of the files of a workspace. tmp is the user's directory for the project; "": there
+// is none.
+func (c *Config) openSite(sh *shared, ws *workspace.Workspace, f *fork.Fork, r *rules.Rules, tmp string) {
+	data, recovery := tmp, ""
+	if f != nil {
+		data = f.DataDir()
+	}
+	if data != "" {
+		recovery = filepath.Join(data, recoveryDir)
+	}
+	_, _, step, _ := c.params().Calls.hooks()
+	logger := c.params().Environment.Logger
+	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: step, Logger: logger})
+	sh.site = &site{workspace: ws, fork: f, tmp: tmp, data: data, committer: committer, rules: r,
+		transactions: transaction.New(transaction.Options{Files: ws, Committer: committer, RecoveryDir: recovery, Logger: logger})}
+	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
+	sh.programs = sync.OnceValue(func() *process.Service { return sh.processes.open(c.programOptions(sh)) })
+	sh.checkpoints = c.openCheckpoints(sh)
+}
+
+// kept returns the forks of the project.
+func (c *common) kept() (*fork.Store, error) {
+	if c.forks == nil {
+		return nil, fault.New(fault.InvalidConfig, "config.forks", "There is no home directory, so there are no forks.",
+			"Set Parameters.Environment.HomeDir, or the variable HOME.")
+	}
+	return c.forks, nil
+}
+
+// placed returns the shared services, those of a fork of its own included, which it creates. It is called
+// under c.mu.
+func (c *Config) placed() (*shared, error) {
+	if !c.ownFork || c.shared.fork != nil {
+		return c.shared, nil
+	}
+	store, err := c.shared.kept()
+	if err != nil {
+		return nil, err
+	}
+	f, err := forking.Create(context.Background(), store, c.subagent, c.sessionID, c.shared.workspace.RealDirectories())
+	if err != nil {
+		return nil, err
+	}
+	ws, err := forking.Open(f, c.shared.workspace.Directories())
+	if err != nil {
+		return nil, errors.Join(err, f.End(context.Background()))
+	}
+	for _, dir := range c.shared.workspace.ReadOnlyDirectories() {
+		if err := ws.AddReadOnly(dir); err != nil {
+			return nil, errors.Join(err, ws.Close(), f.End(context.Background()))
+		}
+	}
+	forked := &shared{common: c.shared.common}
+	c.openSite(forked, ws, f, c.shared.rules.At(ws), c.shared.tmp)
+	c.openHooks(forked)
+	c.loadHooks(forked)
+	c.shared = forked
+	return forked, nil
+}
+
 // close ends everything that the services have started and closes them.
 func (s *shared) close() error {
 	s.hooks.Close()
 	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
+}
+
+// close closes the services of the files of a fork.
+func (p *site) close() error {
+	p.hooks.Close()
+	return errors.Join(p.checkpoints.Close(), p.workspace.Close())
 }
 
 // Recover completes, undoes or reports writes to files of this project that killed runs

@@ -17,7 +17,6 @@ import (
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/fork"
@@ -38,12 +37,6 @@ not change the project until it is merged.`,
 	return cmd
 }
 
-// storeDir returns the directory of a project's forks. It is not in the layout's directory, because all
-// files in that one are protected, and a session works in the copies.
-func storeDir(dirs config.Storage, name string) string {
-	return filepath.Join(filepath.Dir(dirs.GlobalDir), ".local", "state", name, "forks", filepath.Base(dirs.ProjectTempDir))
-}
-
 // opened is a session with the forks of its project.
 type opened struct {
 	program.Session
@@ -55,13 +48,14 @@ type opened struct {
 func with(ctx context.Context, p *program.Program, g *program.Flags, use func(opened) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		dirs, err := s.Config().Storage()
-		if err == nil && dirs.ProjectTempDir == "" {
-			err = fault.New(fault.InvalidConfig, "cli.forks", "There is no home directory, so there are no forks.", "Set the variable HOME.")
-		}
 		if err != nil {
 			return &program.ExitError{Code: program.ExitConfig, Err: err}
 		}
-		return exit(ctx, use(opened{s, fork.New(fork.Options{Dir: storeDir(dirs, g.Layout)}), dirs.ProjectTempDir}))
+		store, err := s.Config().Forks()
+		if err != nil {
+			return &program.ExitError{Code: program.ExitConfig, Err: err}
+		}
+		return exit(ctx, use(opened{s, store, dirs.ProjectTempDir}))
 	})
 }
 

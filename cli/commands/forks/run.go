@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
@@ -19,7 +18,7 @@ import (
 type RunPrompt func(context.Context, *program.Program, *program.Flags, *conversation.Flags) error
 
 // Run runs a prompt in a fork: in the one that the flags name, which is created if it does not exist, or
-// in a new one. The session works on a copy of the directories. At the end it prints how to merge it.
+// in a new one. At the end it prints how to merge it.
 func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags, run RunPrompt) error {
 	var in *fork.Fork
 	err := with(ctx, p, g, func(o opened) (err error) {
@@ -30,9 +29,15 @@ func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversat
 		return err
 	}
 	inside := *g
-	inside.Cwd = in.Layers()[0].Upper
 	within := *f
+	if in.Mode == fork.Copy {
+		inside.Cwd = in.Layers()[0].Upper
+	}
 	within.Adjust = func(p *config.Parameters) {
+		if in.Mode == fork.Overlay {
+			p.Session.Fork = in
+			return
+		}
 		p.IncludeDirs = []string{} // not those of the settings: they are not in the fork
 		for _, layer := range in.Layers()[1:] {
 			p.IncludeDirs = append(p.IncludeDirs, layer.Upper)
@@ -46,10 +51,6 @@ func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversat
 
 // enter opens the fork for a prompt.
 func (o opened) enter(ctx context.Context, f *conversation.Flags) (*fork.Fork, error) {
-	if o.Config().Trust() == trust.Untrusted { // a copy would only be undecided
-		return nil, &program.ExitError{Code: program.ExitUntrusted, Err: fault.New(fault.UntrustedFolder, "cli.forks", "An untrusted directory cannot be forked.",
-			"Trust it with fettle trust, or run the prompt without --fork.")}
-	}
 	files, err := o.Config().Workspace()
 	if err != nil {
 		return nil, err
@@ -57,25 +58,14 @@ func (o opened) enter(ctx context.Context, f *conversation.Flags) (*fork.Fork, e
 	name := f.Fork
 	if name == conversation.NewFork {
 		name = ""
-	} else {
-		in, err := o.store.Open(name, f.SessionID)
-		if err == nil {
-			if in.Mode == fork.Copy {
-				return in, nil
-			}
-			return nil, errors.Join(fault.New(fault.ForkUnsupported, "cli.forks", "The fork "+in.Name+" is not a copy.", "Choose another name."), in.Close())
-		}
-		if fault.CodeOf(err) != fault.FileNotFound {
-			return nil, err
-		}
+	} else if in, err := o.store.Open(name, f.SessionID); fault.CodeOf(err) != fault.FileNotFound {
+		return in, err
 	}
-	var dirs []string
-	for _, dir := range files.RealDirectories() {
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			return nil, fault.Wrap(fault.InvalidConfig, "cli.forks", "A directory of the session cannot be resolved.", "", err)
-		}
-		dirs = append(dirs, real)
+	in, err := o.store.Create(ctx, fork.Request{Name: name, Dirs: files.RealDirectories(), Session: f.SessionID})
+	if err == nil && in.Mode == fork.Copy && o.Config().Trust() == trust.Untrusted { // a copy would only be undecided
+		err = errors.Join(fault.New(fault.UntrustedFolder, "cli.forks", "An untrusted directory cannot be copied to a fork.",
+			"Trust it with fettle trust, or run the prompt without --fork."), in.End(ctx))
+		return nil, &program.ExitError{Code: program.ExitUntrusted, Err: err}
 	}
-	return o.store.Create(ctx, fork.Request{Name: name, Dirs: dirs, Mode: fork.Copy, Session: f.SessionID})
+	return in, err
 }

@@ -34,6 +34,7 @@ type Settings struct {
 	Extensions  Extensions  `json:"extensions"`
 	HooksConfig HooksConfig `json:"hooksConfig"`
 	Telemetry   Telemetry   `json:"telemetry"`
+	Fork        Fork        `json:"fork"`
 
 	// MCP servers by name. A server of a higher layer replaces one of the same
 	// name as a whole. Names, environment variables and header names are
@@ -63,6 +64,13 @@ type General struct {
 	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=false,default=true"`
 	Checkpointing    Checkpointing    `json:"checkpointing"`
 	SessionRetention SessionRetention `json:"sessionRetention"`
+}
+
+// Fork contains settings of forks.
+type Fork struct {
+	// Whether new forks are copies of the project's directories, for systems
+	// without overlays.
+	Copy bool `json:"copy" set:"project=trusted"`
 }
 
 // Checkpointing contains settings of the snapshots that fettle restore uses.

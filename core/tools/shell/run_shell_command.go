@@ -132,6 +132,9 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 		return tools.Fail(failed(ctx, "shell.run", err)), nil
 	}
 	command := process.Command{Line: c.p.Command, Dir: c.dir.String(), PTY: c.services.Terminal, Confine: c.confine, Output: out, KeepBytes: c.services.outputBytes()}
+	if by := c.services.confinement(); c.p.Unconfined && by != nil && !by.PerCommand {
+		command.Confine = process.ConfineNone // where every command is confined, the service refuses or ignores it
+	}
 	if c.p.IsBackground {
 		return c.start(ctx, command)
 	}

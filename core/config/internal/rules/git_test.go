@@ -10,14 +10,16 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // place is a workspace of one directory.
 type place string
 
-func (p place) Target() string            { return string(p) }
-func (p place) Directories() []string     { return []string{string(p)} }
-func (p place) RealDirectories() []string { return nil }
+func (p place) Target() string                       { return string(p) }
+func (p place) Directories() []string                { return []string{string(p)} }
+func (p place) RealDirectories() []string            { return nil }
+func (p place) RealPath(path string) (string, error) { return workspace.RealPath(path) }
 
 // repository creates a repository with a configuration, and rules that allow git.
 func repository(t testing.TB, config string) (string, *rules.Rules) {

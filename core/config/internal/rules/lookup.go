@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // lookUp adds to a call the facts that the read-only table requires: the files of
@@ -30,7 +29,7 @@ func (r *Rules) lookUp(call *policy.Call) {
 			if found := findProgram(env, name); found != "" {
 				call.Found[name] = found
 			}
-		} else if real, err := workspace.RealPath(name); err == nil {
+		} else if real, err := r.workspace.RealPath(name); err == nil {
 			call.Found[name] = real
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
-	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // Names of policy files and directories, below the user's and the project's
@@ -33,6 +32,7 @@ type Workspace interface {
 	Target() string
 	Directories() []string
 	RealDirectories() []string // with links resolved
+	RealPath(path string) (string, error)
 }
 
 // Options configure [Rules].
@@ -71,23 +71,24 @@ type Rules struct {
 	Programs map[string]string // the safety checkers of the user, by name
 	SaveTo   string            // file of the user's saved approvals; "" without a home directory
 
-	workspace Workspace
-	noSaving  bool
-	environ   func() []string
-	warn      func(message string, args ...any)
-	files     []rulefile.File
-	problems  []fault.Problem
-	roots     atomic.Pointer[[]string] // workspace directories, also with links resolved
-	repos     *gitdir.Watch
-	tree      tree
-	brought   atomic.Pointer[Brought]
+	workspace   Workspace
+	noSaving    bool
+	environ     func() []string
+	warn        func(message string, args ...any)
+	files       []rulefile.File
+	problems    []fault.Problem
+	roots       atomic.Pointer[[]string] // workspace directories, also with links resolved
+	repos       *gitdir.Watch
+	approvedGit func(gitdir.Setting) bool
+	tree        tree
+	brought     atomic.Pointer[Brought]
 }
 
 // Open reads the policy files, whose mistakes are problems and not errors, and
 // creates the engine. The error has code cancelled, or invalid_config for a
 // mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
-	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, warn: o.Warn, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...)}
+	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, warn: o.Warn, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...), approvedGit: o.ApprovedGit}
 	if r.warn == nil {
 		r.warn = func(string, ...any) {}
 	}
@@ -332,7 +333,7 @@ func (r *Rules) Follow(call *policy.Call) bool {
 	r.Prepare(call)
 	r.lookAtRepositories(call)
 	for _, path := range r.Paths(*call) {
-		real, err := workspace.RealPath(path)
+		real, err := r.workspace.RealPath(path)
 		if err != nil {
 			return false
 		}
@@ -344,12 +345,27 @@ func (r *Rules) Follow(call *policy.Call) bool {
 	return true
 }
 
-// RealPath calls [workspace.RealPath] until ctx ends.
-func RealPath(ctx context.Context, path string) (string, error) {
+// At returns the same rules for other directories, such as those of a fork. Both share the approvals of the
+// session.
+func (r *Rules) At(w Workspace) *Rules {
+	other := &Rules{
+		Engine: r.Engine, Programs: r.Programs, SaveTo: r.SaveTo, workspace: w, noSaving: r.noSaving, environ: r.environ, warn: r.warn,
+		files: r.files, problems: r.problems, repos: r.repos, approvedGit: r.approvedGit,
+	}
+	if !slices.Equal(w.Directories(), r.workspace.Directories()) { // copies of repositories are not changed ones
+		other.repos = gitdir.NewWatch(r.approvedGit, w.Directories()...)
+	}
+	other.brought.Store(r.brought.Load())
+	other.setRoots()
+	return other
+}
+
+// RealPath resolves the links of an absolute path until ctx ends, as the workspace shows them.
+func (r *Rules) RealPath(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	return workspace.RealPath(path)
+	return r.workspace.RealPath(path)
 }
 
 // uncovered reports the first rule that allows confined commands: the confinement

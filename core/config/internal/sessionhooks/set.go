@@ -50,6 +50,7 @@ type Options struct {
 
 	Trusted, Inherited bool // whether the directory is trusted, and whether because of a directory above it
 	Confined           bool // commands are confined
+	Sandbox            bool // all hooks run confined
 	TrustAll           bool // the project's hooks run without approval, if the directory is trusted
 
 	Process     func() process.Options                   // with the confinement of hooks that request it
@@ -234,7 +235,7 @@ func (s *Set) exec(ctx context.Context, c hookrun.Command) (hookrun.Outcome, err
 	p := process.Program{
 		Line: c.Line, Dir: s.o.Workspace.Target(), Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hookrun.MaxOutput, Drops: true,
 	}
-	if c.Sandbox {
+	if c.Sandbox || s.o.Sandbox {
 		p.Confine = process.ConfineWrite
 		s.landlockAlone.Do(func() {
 			if s.o.Process().Confinement.Kind == process.Landlock {

@@ -1,0 +1,284 @@
+package config_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model/script"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/fork"
+	"github.com/fettle-dev/fettle/core/services/sandbox"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// forked returns a session in the mode auto_edit and one derived from it that works in a fork.
+func forked(t *testing.T, change ...func(*config.Parameters)) (*configtest.Session, *config.Config) {
+	s := configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeAutoEdit }}, change...)...)
+	return s, derived(t, s.Config)
+}
+
+func derived(t *testing.T, c *config.Config) *config.Config {
+	child, err := c.Derive(config.DeriveParameters{Subagent: "one", Fork: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, child.Close()) })
+	return child
+}
+
+// done makes a call that must succeed, and returns its result.
+func done(t *testing.T, c *config.Config, tool string, args map[string]any) string {
+	t.Helper()
+	r := call(t, c, tool, args)
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s: %+v", tool, r.Result.Error)
+	return r.Result.LLMContent.String()
+}
+
+// overwrite reads a file and writes it, with the hash that it got.
+func overwrite(t *testing.T, c *config.Config, path, content string) {
+	t.Helper()
+	var file struct {
+		SHA256 string `json:"sha256"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(done(t, c, "read_file", map[string]any{"file_path": path})), &file))
+	done(t, c, "write_file", map[string]any{"file_path": path, "content": content, "base_content_sha256": file.SHA256})
+}
+
+// FK-01, FK-02: a derived session in a fork changes nothing of the project. All of its tools see its files, and the
+// project's later changes in others.
+func TestForkedSession(t *testing.T) {
+	s, child := forked(t)
+	s.Write("a.txt", "one\ntwo\n")
+	s.Write("d/gone.txt", "gone\n")
+	overwrite(t, child, "a.txt", "one\nTWO\n")
+	done(t, child, "write_file", map[string]any{"file_path": "d/new.txt", "content": "needle\n"})
+	require.Equal(t, "one\ntwo\n", s.Read("a.txt"))
+	require.NoFileExists(t, s.Path("d/new.txt"))
+
+	require.Contains(t, done(t, child, "read_file", map[string]any{"file_path": s.Path("a.txt")}), "TWO")
+	require.Contains(t, done(t, child, "list_directory", map[string]any{"dir_path": "d"}), "new.txt")
+	require.Contains(t, done(t, child, "glob", map[string]any{"pattern": "**/*.txt"}), "new.txt")
+	require.Contains(t, done(t, child, "search_file_content", map[string]any{"pattern": "needle"}), "new.txt")
+	s.Write("later.txt", "later\n")
+	require.Contains(t, done(t, child, "read_file", map[string]any{"file_path": "later.txt"}), "later")
+
+	// Its parent sees the project.
+	require.Contains(t, done(t, s.Config, "read_file", map[string]any{"file_path": "a.txt"}), "two")
+	require.NotContains(t, done(t, s.Config, "glob", map[string]any{"pattern": "**/*.txt"}), "new.txt")
+
+	f, err := child.Fork()
+	require.NoError(t, err)
+	require.Equal(t, fork.Overlay, f.Mode)
+	own, err := s.Fork()
+	require.NoError(t, err)
+	require.Nil(t, own)
+	_, err = child.Derive(config.DeriveParameters{Fork: true})
+	require.Equal(t, fault.ForkUnsupported, fault.CodeOf(err))
+
+	// A fork with changes survives its session.
+	r, err := f.Compare(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, r.Clean(), "%v", r)
+	require.NoError(t, child.Close())
+	store, err := s.Forks()
+	require.NoError(t, err)
+	all, err := store.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Regexp(t, "^one-", all[0].Name)
+	require.False(t, all[0].InUse)
+
+	// One without changes does not.
+	idle := derived(t, s.Config)
+	done(t, idle, "read_file", map[string]any{"file_path": "a.txt"})
+	require.NoError(t, idle.Close())
+	all, err = store.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+}
+
+// FK-01: with copies, the session works in one, whatever the system supports.
+func TestForkedSessionInCopy(t *testing.T) {
+	s, child := forked(t, func(p *config.Parameters) { p.Session.CopyForks = true })
+	s.Write("a.txt", "one\n")
+	overwrite(t, child, "a.txt", "two\n")
+	require.Equal(t, "one\n", s.Read("a.txt"))
+	f, err := child.Fork()
+	require.NoError(t, err)
+	require.Equal(t, fork.Copy, f.Mode)
+	require.FileExists(t, filepath.Join(f.Layers()[0].Upper, "a.txt"))
+	refused := call(t, child, "read_file", map[string]any{"file_path": s.Path("a.txt")})
+	require.Equal(t, fault.PathNotInWorkspace, refused.Result.Error.Code)
+}
+
+// FK-04: no name leads out of a fork, and links count as what they lead to.
+func TestForkKeepsFilesInside(t *testing.T) {
+	hidden := policy.Rule{Name: "hidden", Decision: policy.Deny, Tier: policy.TierUser, Priority: 500, Tools: []string{"read_file", "write_file"}, ArgsPattern: `secret`}
+	s, child := forked(t, func(p *config.Parameters) { p.Policy.Rules = append(p.Policy.Rules, hidden) })
+	s.Write("secret.txt", "hidden\n")
+	outside := filepath.Join(t.TempDir(), "out.txt")
+	require.NoError(t, os.WriteFile(outside, []byte("out\n"), 0o644))
+	require.NoError(t, os.Symlink(outside, s.Path("link")))
+	require.NoError(t, os.Symlink("secret.txt", s.Path("alias")))
+	for _, path := range []string{outside, "../x", "link", "/proc/self/cwd/x", "/proc/self/root" + s.Path("x"), ".git/config"} {
+		r := call(t, child, "write_file", map[string]any{"file_path": path, "content": "x\n"})
+		require.NotEqual(t, scheduler.StatusSuccess, r.Status, path)
+	}
+	r := call(t, child, "read_file", map[string]any{"file_path": "alias"})
+	require.Equal(t, scheduler.StatusDenied, r.Status)
+
+	// A link that exists in the fork alone is followed, too.
+	f, err := child.Fork()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink("secret.txt", filepath.Join(f.Layers()[0].Upper, "mine")))
+	r = call(t, child, "read_file", map[string]any{"file_path": "mine"})
+	require.Equal(t, scheduler.StatusDenied, r.Status, "%+v", r.Result)
+	data, err := os.ReadFile(outside)
+	require.NoError(t, err)
+	require.Equal(t, "out\n", string(data))
+}
+
+// FK-04: tools that work outside of the fork change nothing.
+func TestForeignToolsInFork(t *testing.T) {
+	ran := false
+	foreign, err := tools.Define("remote_change", "Changes something elsewhere.", tools.KindEdit, func(context.Context, struct{}) (tools.Result, error) {
+		ran = true
+		return tools.Result{}, nil
+	}, tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupDiscovered} }))
+	require.NoError(t, err)
+	s, child := forked(t, func(p *config.Parameters) {
+		p.Policy.ApprovalMode = policy.ModeYolo
+		p.Tools.Discover = append(p.Tools.Discover, func(context.Context) ([]tools.DeclarativeTool, error) { return []tools.DeclarativeTool{foreign}, nil })
+	})
+	r := call(t, child, "remote_change", nil)
+	require.Equal(t, scheduler.StatusDenied, r.Status)
+	require.Contains(t, r.Result.Error.Message, "fork")
+	require.False(t, ran)
+	done(t, s.Config, "remote_change", nil)
+	require.True(t, ran)
+}
+
+// FK-06: agents with isolation work side by side on the same file. Their changes are merged; of two changes of one
+// line the caller gets the second one as a conflict, with both.
+func TestAgentsInForks(t *testing.T) {
+	turns := func(name, text string) string {
+		when := `{"when":{"purpose":"subagent","prompt":"` + name + `"},`
+		return when + `"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},` +
+			when + `"calls":[{"tool":"safe_patch","args":{"file_path":"f.txt","unified_diff":"@@\n-two\n+` + text + `\n","base_content_sha256":"{{sha256 \"f.txt\"}}"}},
+				{"tool":"write_file","args":{"file_path":"` + name + `.txt","content":"x\n"}}]},` +
+			when + `"calls":[{"tool":"complete_task","args":{"result":"Done."}}]},`
+	}
+	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true}
+	s := configtest.New(t, playing(t, `
+		{"when":{"purpose":"main"},"calls":[{"tool":"painter","args":{"query":"alpha"}},{"tool":"painter","args":{"query":"beta"}}]},
+		`+turns("alpha", "ALPHA")+turns("beta", "BETA")+`
+		{"when":{"purpose":"main"},"text":"Seen."}`, script.Options{}), func(p *config.Parameters) {
+		p.Policy.ApprovalMode = policy.ModeAutoEdit
+		p.Agents.Definitions = []subagent.Definition{one}
+	})
+	s.Write("f.txt", "one\ntwo\nthree\n")
+	answer, calls := converse(t, s.Config, "Work.")
+	require.Equal(t, "Seen.", answer)
+	require.Equal(t, []string{"painter success", "painter success"}, calls)
+	require.FileExists(t, s.Path("alpha.txt"))
+	require.FileExists(t, s.Path("beta.txt"))
+	merged := s.Read("f.txt")
+	require.Contains(t, []string{"one\nALPHA\nthree\n", "one\nBETA\nthree\n"}, merged)
+
+	client, err := s.Client()
+	require.NoError(t, err)
+	var reports []string
+	for _, content := range client.History() {
+		for _, r := range content.Responses() {
+			reports = append(reports, string(r.Response))
+		}
+	}
+	require.Len(t, reports, 2)
+	if strings.Contains(merged, "BETA") {
+		reports[0], reports[1] = reports[1], reports[0]
+	}
+	require.Contains(t, reports[0], "2 files were merged")
+	require.Contains(t, reports[0], s.Path("f.txt"))
+	for _, part := range []string{"conflict (text)", "1 file was merged", "+ALPHA", "+BETA", "fettle forks merge painter-"} {
+		require.Contains(t, reports[1], part)
+	}
+	store, err := s.Forks()
+	require.NoError(t, err)
+	left, err := store.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, left, 1, "the fork without a conflict is dropped")
+}
+
+// FK-06: what the policy does not allow without approval stays in the fork, and so do the changes of an agent that fails.
+func TestAgentsInForksKeepChanges(t *testing.T) {
+	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true, MaxTurns: 3}
+	write := func(path string) string {
+		return `{"when":{"purpose":"subagent"},"calls":[{"tool":"write_file","args":{"file_path":"` + path + `","content":"x\n"}}]},`
+	}
+	for name, tt := range map[string]struct {
+		turns string
+		want  string
+	}{
+		"protected": {write(".github/workflows/x.yml") + `{"when":{"purpose":"subagent"},"calls":[{"tool":"complete_task","args":{"result":"Done."}}]},`, "needs an approval"},
+		"failed":    {write("new.txt") + `{"when":{"purpose":"subagent"},"repeat":"forever","text":"I stop."},`, "did not finish"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, playing(t, `{"when":{"purpose":"main"},"calls":[{"tool":"painter","args":{"query":"Go."}}]},`+tt.turns+`{"when":{"purpose":"main"},"text":"Seen."}`, script.Options{}), func(p *config.Parameters) {
+				p.Policy.ApprovalMode = policy.ModeAutoEdit
+				p.Agents.Definitions = []subagent.Definition{one}
+			})
+			_, _ = converse(t, s.Config, "Work.")
+			client, err := s.Client()
+			require.NoError(t, err)
+			require.Contains(t, string(client.History()[2].Responses()[0].Response), tt.want)
+			require.NoFileExists(t, s.Path("new.txt"))
+			require.NoDirExists(t, s.Path(".github"))
+			store, err := s.Forks()
+			require.NoError(t, err)
+			left, err := store.List(t.Context())
+			require.NoError(t, err)
+			require.Len(t, left, 1)
+		})
+	}
+}
+
+// FK-03: commands of a session in a fork see its files and change nothing else. In the background they need a copy.
+func TestCommandsInFork(t *testing.T) {
+	s, child := forked(t, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeYolo })
+	if err := sandbox.Probe(); err != nil {
+		t.Skip("namespaces are not available:", err)
+	}
+	s.Write("a.txt", "one\n")
+	overwrite(t, child, "a.txt", "two\n")
+	written := time.Now()
+	require.Eventually(t, func() bool { return time.Since(written) > 50*time.Millisecond }, time.Minute, time.Millisecond) // several ticks of the clock of files
+	require.Contains(t, done(t, child, "run_shell_command", map[string]any{"command": "cat a.txt; echo three >> a.txt; echo new > b.txt; rm -f nothing; pwd"}), "two")
+	require.Equal(t, "one\n", s.Read("a.txt"))
+	require.NoFileExists(t, s.Path("b.txt"))
+	require.Contains(t, done(t, child, "read_file", map[string]any{"file_path": "a.txt"}), "three")
+	require.Contains(t, done(t, child, "read_file", map[string]any{"file_path": "b.txt"}), "new")
+	for _, args := range []map[string]any{
+		{"command": "true", "is_background": true},
+		{"command": "true", "unconfined": true, "reason": "to leave"},
+	} {
+		r := call(t, child, "run_shell_command", args)
+		require.NotEqual(t, scheduler.StatusSuccess, r.Status, "%v", args)
+		require.Equal(t, fault.ForkUnsupported, r.Result.Error.Code, "%v", args)
+	}
+	f, err := child.Fork()
+	require.NoError(t, err)
+	r, err := f.Compare(t.Context(), nil)
+	require.NoError(t, err)
+	require.Zero(t, r.Conflicts(), "%+v", r.Files)
+	require.Equal(t, 2, r.Clean())
+}
