@@ -16,7 +16,7 @@ import (
 
 // FK-04, FK-08: nothing leads out of a fork, neither through links of the project nor through those of the fork.
 func TestForkEscapes(t *testing.T) {
-	attempts := 600
+	attempts := 500
 	if os.Getenv("FETTLE_FULL") != "" {
 		attempts = 20_000
 	}

@@ -21,7 +21,7 @@ import (
 
 // FK-01, TX-02: a change that fails at any step leaves the files of the fork as they were.
 func TestFailedForkChanges(t *testing.T) {
-	rounds := 20
+	rounds := 10
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 500
 	}

@@ -66,7 +66,7 @@ func killable(t testing.TB, r *rand.Rand, plain *forked) (string, func(*forked) 
 // FK-01, TX-05: a kill at any moment of a change in a fork leaves the files as before or after it. A removed
 // file of the project never shows.
 func TestKilledFork(t *testing.T) {
-	rounds := 60
+	rounds := 40
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 3000
 	}

@@ -1,19 +1,24 @@
 package transaction_test
 
 import (
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // FK-01, FK-02: random changes through the services show the same files as the same changes of a plain
 // directory, and the system's overlayfs shows them too. The project stays as it is.
 func TestForkIsLikeAPlainDirectory(t *testing.T) {
-	rounds, steps := 20, 50
+	rounds, steps := 12, 50
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 2000
 	}
@@ -59,4 +64,59 @@ func TestForkIsLikeAPlainDirectory(t *testing.T) {
 	if mounted == 0 {
 		t.Log("the system's overlayfs was not compared: it cannot be mounted")
 	}
+}
+
+// FK-01: calls at the same time, on the same and on different files, lose no change.
+func TestForkConcurrentChanges(t *testing.T) {
+	const workers, changes = 6, 25
+	f := newForked(t, buildModel)
+	before := tree(t, f.dir)
+	var all sync.WaitGroup
+	for n := range workers {
+		all.Go(func() {
+			own := fmt.Sprintf("d/e/new%d", n)
+			text := ""
+			for i := range changes {
+				base := ""
+				if i > 0 {
+					base = sum(text)
+				}
+				text += fmt.Sprintln("own", i)
+				if err := f.put(t.Context(), own, base, text); err != nil {
+					t.Errorf("%s: %v", own, err)
+					return
+				}
+				for { // all append to one file
+					at, err := f.files.OpenRead(f.path("h/i/j/k"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					now, err := io.ReadAll(at)
+					_ = at.Close() // it was only read
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					err = f.put(t.Context(), "h/i/j/k", sum(string(now)), string(now)+fmt.Sprintln(n, i))
+					if err == nil {
+						break
+					}
+					if e := fault.As(err); e == nil || e.Code != fault.FileChangedSinceRead {
+						t.Error(err)
+						return
+					}
+				}
+			}
+			if err := f.remove(t.Context(), own, sum(text)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	shown := f.shown(t)
+	require.Equal(t, 1+workers*changes, strings.Count(shown["h/i/j/k"], "\n"))
+	delete(shown, "h/i/j/k")
+	delete(before, "h/i/j/k")
+	require.Equal(t, before, shown)
 }
