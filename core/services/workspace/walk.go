@@ -171,6 +171,9 @@ func (k *walker) follow() (spot, error) {
 			}
 			k.rest = slices.Insert(k.rest, 0, name)
 		case err != nil:
+			if k.change {
+				err = errors.Join(top.dir.mayChange(name), err)
+			}
 			return spot{}, err
 		case e.info.Mode&fs.ModeSymlink != 0:
 			if err := k.redirect(e.target); err != nil {
