@@ -183,14 +183,15 @@ type Touch struct {
 	Check func() error
 	// Doubt is the reason why the base may not be the file that was changed; "": it is.
 	Doubt string
-
-	brief bool // only the hash of the bytes is kept
 }
 
 // Touch records the base of a file, unless one is recorded. It is called before the file appears in the
 // upper directory. Errors are *fault.Error: file_write_failure, no_space_left, permission_denied,
 // read_content_failure and the error of Check.
-func (f *Fork) Touch(ctx context.Context, t Touch) error {
+func (f *Fork) Touch(ctx context.Context, t Touch) error { return f.touch(ctx, t, f.keep) }
+
+// touch is Touch; keep stores the bytes of a base, or its hash.
+func (f *Fork) touch(ctx context.Context, t Touch, keep func(l *line, open func() (*os.File, error)) error) error {
 	t.Path = path.Clean(t.Path)
 	if t.Dir < 0 || t.Dir >= len(f.Dirs) || !filepath.IsLocal(filepath.FromSlash(t.Path)) {
 		return fault.New(fault.InvalidToolParams, "fork.touch", "The path of a base is not in the fork.", "")
@@ -210,10 +211,6 @@ func (f *Fork) Touch(ctx context.Context, t Touch) error {
 		l.Target = t.Target
 	case l.Kind == regular && t.Doubt == "":
 		l.Mode = t.Base.Perm()
-		keep := f.keep
-		if t.brief {
-			keep = digest
-		}
 		err = keep(&l, t.Open)
 	}
 	if err == nil {

@@ -215,7 +215,11 @@ func (s *scan) record(ctx context.Context, rel string, below *lower) error {
 	if s.f.known(place{s.dir, rel}) {
 		return nil
 	}
-	t := Touch{Dir: s.dir, Path: rel, Absent: below.fd < 0, Doubt: below.doubt, brief: s.gone > maxGone}
+	t := Touch{Dir: s.dir, Path: rel, Absent: below.fd < 0, Doubt: below.doubt}
+	keep := s.f.keep
+	if s.gone > maxGone {
+		keep = digest
+	}
 	if below.fd >= 0 {
 		t.Base = modeOf(below.stat.Mode)
 		t.Open = func() (*os.File, error) { return os.Open(procPath(below.fd)) }
@@ -241,10 +245,10 @@ func (s *scan) record(ctx context.Context, rel string, below *lower) error {
 			t.Doubt = "it cannot be read"
 		}
 	}
-	err := s.f.Touch(ctx, t)
+	err := s.f.touch(ctx, t, keep)
 	if errors.Is(err, errChanged) {
 		t.Doubt = errChanged.Error()
-		err = s.f.Touch(ctx, t)
+		err = s.f.touch(ctx, t, keep)
 	}
 	return err
 }
