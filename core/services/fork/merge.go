@@ -86,31 +86,15 @@ func (f *Fork) Merge(ctx context.Context, o MergeOptions) (*Report, error) {
 	return m.result(), err
 }
 
-// pause waits until no command uses the fork, and keeps new ones waiting.
+// pause is Hold with a time limit.
 func (f *Fork) pause(ctx context.Context) (unlock func(), err error) {
-	var all []func()
-	unlock = func() {
-		for _, u := range all {
-			u()
-		}
-	}
-	if f.Mode == Copy {
-		return unlock, nil
-	}
 	waiting, cancel := context.WithTimeout(ctx, mountedWait)
 	defer cancel()
-	for n := range f.Dirs {
-		u, err := lockedfile.Lock(waiting, f.place(n, "mounted"))
-		if err != nil {
-			unlock()
-			if ctx.Err() == nil && waiting.Err() != nil {
-				return nil, fault.Wrap(fault.ExecutionFailed, "fork.merge", fmt.Sprintf("A command is running in the fork %s.", f.Name), "Wait until it has ended, or end it.", err)
-			}
-			return nil, writeFailure(ctx, "merge", "The fork "+f.Name+" cannot be locked", err)
-		}
-		all = append(all, u)
+	unlock, err = f.Hold(waiting)
+	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+		return nil, fault.Wrap(fault.ExecutionFailed, "fork.merge", fmt.Sprintf("A command is running in the fork %s.", f.Name), "Wait until it has ended, or end it.", err)
 	}
-	return unlock, nil
+	return unlock, err
 }
 
 // merge is a merge in progress.

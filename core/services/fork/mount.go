@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Mount is the use of a fork by one command, which sees its upper directories mounted over the fork's
@@ -54,4 +55,28 @@ func (m *Mount) Close(ctx context.Context) error {
 		return writeFailure(ctx, "mount", "The changes of the command in the fork "+m.f.Name+" could not be recorded", err)
 	}
 	return nil
+}
+
+// Hold waits until no command uses the fork, and keeps new ones waiting until release is called. A change of the
+// upper directories beside a mounted overlay, such as a new directory, can make calls of the command fail. In mode
+// Copy it does nothing. Errors are *fault.Error: cancelled, file_write_failure, no_space_left and permission_denied.
+func (f *Fork) Hold(ctx context.Context) (release func(), err error) {
+	var all []func()
+	release = func() {
+		for _, unlock := range all {
+			unlock()
+		}
+	}
+	if f.Mode == Copy {
+		return release, nil
+	}
+	for n := range f.Dirs {
+		unlock, err := lockedfile.Lock(ctx, f.place(n, "mounted"))
+		if err != nil {
+			release()
+			return nil, writeFailure(ctx, "hold", "The fork "+f.Name+" cannot be locked", err)
+		}
+		all = append(all, unlock)
+	}
+	return release, nil
 }

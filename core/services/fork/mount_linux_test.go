@@ -254,7 +254,17 @@ func TestMountExcludes(t *testing.T) {
 		_, err = f.Mount(short(), w)
 		require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	}
+	_, err = f.Hold(short())
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.NoError(t, write.Close(t.Context()))
+	release, err := f.Hold(t.Context())
+	require.NoError(t, err)
+	_, err = f.Mount(short(), false)
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	release()
+	m, err := f.Mount(t.Context(), true)
+	require.NoError(t, err)
+	require.NoError(t, m.Close(t.Context()))
 	p.mode = fork.Copy
 	c := p.create("two")
 	_, err = c.Mount(t.Context(), true)
@@ -315,4 +325,36 @@ func TestForged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"a": "conflict type", "d": "conflict type", "d/b": "unchanged", "n/x": "conflict type", "fine": "merged"}, verdicts(r))
 	require.Equal(t, map[string]string{"a": ten, "d/b": ten, "secret": "secret\n", "fine": "new\n"}, tree(t, p.dir))
+}
+
+// FK-03: of many removed files only the hashes are kept. Each is merged as removed, or is a conflict if it was changed since.
+func TestMountRemovesMany(t *testing.T) {
+	files := map[string]string{"keep": ten}
+	for n := range 1100 {
+		files[fmt.Sprintf("d/%d", n)] = fmt.Sprintln("text", n)
+	}
+	p := newProject(t, files)
+	f := p.create("one")
+	ticks(t)
+	p.command(f, func(dir string) { require.NoError(t, os.RemoveAll(filepath.Join(dir, "d"))) })
+	bases, err := os.ReadDir(filepath.Join(p.state, f.ID, "base"))
+	require.NoError(t, err)
+	require.Len(t, bases, 1000)
+	edited := make(map[string]string)
+	for n := range 1100 {
+		if n%100 == 0 {
+			edited[fmt.Sprintf("d/%d", n)] = "editor\n"
+		}
+	}
+	p.write(edited)
+	r, err := p.merge(f, nil)
+	require.NoError(t, err)
+	require.Equal(t, len(edited), r.Conflicts())
+	for _, file := range r.Files {
+		if file.Verdict == fork.Conflict {
+			require.Equal(t, fork.DeleteModify, file.Kind)
+		}
+	}
+	edited["keep"] = ten
+	require.Equal(t, edited, tree(t, p.dir))
 }
