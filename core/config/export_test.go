@@ -49,3 +49,6 @@ func (p *Parameters) OnReload(f func()) { p.Calls.reload = f }
 
 // OnCheckpoint sets a function that is called at each step of keeping files.
 func (p *Parameters) OnCheckpoint(f func(checkpoint.Step) error) { p.Calls.checkpoint = f }
+
+// CopyForks lets forks be copies, as the setting does.
+func (p *Parameters) CopyForks() { p.Session.copyForks = true }

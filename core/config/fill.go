@@ -49,7 +49,7 @@ func (p *Parameters) fill(u *apply.Validated, r *settings.Result) error {
 	}
 	p.Session.Limits.ResultBytes = cmp.Or(p.Session.Limits.ResultBytes, s.Tools.MaxResultBytes)
 	p.Session.StaleEdits = cmp.Or(p.Session.StaleEdits, s.Tools.StaleEdits)
-	p.Session.CopyForks = p.Session.CopyForks || s.Fork.Copy
+	p.Session.copyForks = s.Fork.Copy
 	if p.Session.FileReadCacheDisabled == nil {
 		p.Session.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}

@@ -109,7 +109,7 @@ func TestForkedSession(t *testing.T) {
 
 // FK-01: with copies, the session works in one, whatever the system supports.
 func TestForkedSessionInCopy(t *testing.T) {
-	s, child := forked(t, func(p *config.Parameters) { p.Session.CopyForks = true })
+	s, child := forked(t, func(p *config.Parameters) { p.CopyForks() })
 	s.Write("a.txt", "one\n")
 	overwrite(t, child, "a.txt", "two\n")
 	require.Equal(t, "one\n", s.Read("a.txt"))

@@ -142,9 +142,7 @@ type Session struct {
 	// read-only. Commands run confined in it. Tools of servers and hooks that change files elsewhere are denied or
 	// confined. The caller closes it after the Config. nil: the session works on the directories themselves.
 	Fork *fork.Fork
-	// CopyForks states that forks of derived Configs are copies of the directories,
-	// which need no support of the system. The settings can set it too.
-	CopyForks bool
+	copyForks bool // new forks are copies of the directories; from the settings
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// Without a subscriber to questions, a required approval is a refusal. nil:
 	// the Config creates one, and closes it at Close; see [Config.MessageBus].
@@ -279,7 +277,7 @@ type Calls struct {
 
 // forkMode returns the mode of new forks.
 func (s *Session) forkMode() fork.Mode {
-	if s.CopyForks {
+	if s.copyForks {
 		return fork.Copy
 	}
 	return fork.Overlay
@@ -364,7 +362,7 @@ type DeriveParameters struct {
 	NoSession bool
 	// Fork lets the derived Config work on a fork of its own, which is created with
 	// its first service. Close drops the fork unless it has changes to merge: see
-	// [Config.Fork]. With [Session].CopyForks the fork is a copy, whose directories
+	// [Config.Fork]. With the setting fork.copy the fork is a copy, whose directories
 	// are those of the derived Config.
 	Fork bool
 }

@@ -152,7 +152,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			return ctx, r
 		},
 		Asked:     s.hooks.Asked,
-		Executing: executing(append(slices.Clip(c.params().Calls.Executing), sh.keepsChanged(sh.checkpoints.Before(c.bus, c.subagent)))),
+		Executing: executing(slices.Concat(c.params().Calls.Executing, forking.Executing(sh.fork), []scheduler.Executing{sh.keepsChanged(sh.checkpoints.Before(c.bus, c.subagent))})),
 		Observe:   slices.Concat(c.params().Calls.Observe, []scheduler.Observe{s.observeForeign}),
 		ID:        c.schedulerID(),
 		Now:       c.params().Environment.Now,

@@ -41,7 +41,7 @@ func TestUnreadSettingsProtect(t *testing.T) {
 				p.Policy.AllowedTools = []string{"write_file", "web_fetch", "run_shell_command", "read_file"}
 				p.Policy.Rules = []policy.Rule{
 					{Name: "all", Tools: []string{"*"}, Decision: policy.Allow, Priority: 998, Tier: policy.TierUser},
-					{Name: "good", Tools: []string{"save_memory"}, Decision: policy.Allow, Priority: policy.AlwaysAllowPriority, Tier: policy.TierUser, Approval: true},
+					{Name: "good", Tools: []string{"save_memory"}, Decision: policy.Allow, Priority: 950, Tier: policy.TierUser, Approval: true},
 					{Name: "no", Tools: []string{"glob"}, Decision: policy.Deny, Priority: 999, Tier: policy.TierUser},
 				}
 				path = breakIt(t, p)

@@ -31,7 +31,7 @@ func TestApprovalBelowWrittenRules(t *testing.T) {
 		return policy.Rule{Tools: []string{tool}, Decision: v, Priority: priority, ArgsPattern: pattern, Tier: policy.TierUser, Source: "p.toml"}
 	}
 	remembered := func(prefixes ...string) policy.Rule {
-		r := shellRule(allow, policy.AlwaysAllowPriority, prefixes...)
+		r := shellRule(allow, 950, prefixes...)
 		r.Approval = true
 		return r
 	}
@@ -44,7 +44,7 @@ func TestApprovalBelowWrittenRules(t *testing.T) {
 	tightens.TightensOnly = true
 	asSubagent := shellRule(ask, 10, "git")
 	asSubagent.Subagent = "reviewer"
-	exact := rule(allow, policy.AlwaysAllowPriority, "run_shell_command", `\x00"command":"git push --force"\x00`)
+	exact := rule(allow, 950, "run_shell_command", `\x00"command":"git push --force"\x00`)
 	exact.Approval = true
 	const force = "git push --force"
 	for name, tt := range map[string]struct {
@@ -90,14 +90,14 @@ func TestApprovalBelowWrittenRules(t *testing.T) {
 	// A rule that covers a command brought by another one is an approval there
 	// too.
 	line := "find . -name x -delete"
-	found := rule(allow, policy.AlwaysAllowPriority, "run_shell_command", `\x00"command":"find \. -name x -delete"\x00`)
+	found := rule(allow, 950, "run_shell_command", `\x00"command":"find \. -name x -delete"\x00`)
 	found.Approval = true
 	require.Equal(t, allow, engine(t, found).Decide(command(t, line, policy.ModeDefault)).Decision)
 	require.Equal(t, deny, engine(t, found, shellRule(deny, 1, "rm")).Decide(command(t, line, policy.ModeDefault)).Decision)
 
-	file := rule(allow, policy.AlwaysAllowPriority, "write_file", "")
+	file := rule(allow, 950, "write_file", "")
 	file.Approval = true
-	server := policy.Rule{Tools: []string{"*"}, Server: "git", Decision: allow, Priority: policy.AlwaysAllowPriority, Session: true, Approval: true}
+	server := policy.Rule{Tools: []string{"*"}, Server: "git", Decision: allow, Priority: 950, Session: true, Approval: true}
 	log := policy.Rule{Tools: []string{"log"}, Server: "git", Decision: deny, Tier: policy.TierWorkspace}
 	whole := policy.Rule{Tools: []string{"*"}, Server: "git", Decision: ask, Tier: policy.TierWorkspace}
 	with := func(r policy.Rule, v policy.Verdict) policy.Rule { r.Decision = v; return r }

@@ -233,7 +233,7 @@ func TestConfinedOpen(t *testing.T) {
 	prefix := onlyIf(true, allow, "run_shell_command")
 	prefix.CommandPrefix = []string{"make"}
 	approved := prefix
-	approved.Approval, approved.Priority = true, policy.AlwaysAllowPriority
+	approved.Approval, approved.Priority = true, 950
 	for name, tt := range map[string]struct {
 		rules        []policy.Rule
 		line         string

@@ -35,7 +35,7 @@ type Options struct {
 	ReadOnlyTable bool
 
 	// DisableAlwaysAllow ignores permanent approvals: rules that allow at
-	// AlwaysAllowPriority, and session rules.
+	// alwaysAllowPriority, and session rules.
 	DisableAlwaysAllow bool
 }
 
@@ -84,7 +84,7 @@ func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.o.DisableAlwaysAllow && (r.Session || r.Decision == Allow && r.Priority == AlwaysAllowPriority) {
+		if e.o.DisableAlwaysAllow && (r.Session || r.Decision == Allow && r.Priority == alwaysAllowPriority) {
 			continue
 		}
 		ready = append(ready, c)

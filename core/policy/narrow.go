@@ -41,7 +41,7 @@ const (
 //
 // The error has code approval_not_remembered and states the reason.
 func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
-	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode),
+	template := Rule{Decision: Allow, Approval: true, Priority: alwaysAllowPriority, Modes: modesFrom(c.Mode),
 		Subagent: c.Subagent, Confined: onlyConfined(c), Source: "approval"}
 	if c.Confinable != "" && isShell(&c) {
 		template.Run = confirmation.RunUnconfined

@@ -118,7 +118,7 @@ func TestNarrowTools(t *testing.T) {
 			require.Len(t, rules, 1)
 			r := rules[0]
 			require.Equal(t, policy.Allow, r.Decision)
-			require.Equal(t, policy.AlwaysAllowPriority, r.Priority)
+			require.Equal(t, 950, r.Priority)
 			require.Equal(t, tt.scope != saved, r.Session)
 			if tt.scope == saved {
 				require.Equal(t, policy.TierUser, r.Tier)

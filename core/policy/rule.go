@@ -37,9 +37,9 @@ func (t Tier) String() string {
 	return fmt.Sprintf("tier %d", int(t))
 }
 
-// AlwaysAllowPriority is the priority of rules that remember an approval given as
+// alwaysAllowPriority is the priority of rules that remember an approval given as
 // "always".
-const AlwaysAllowPriority = 950
+const alwaysAllowPriority = 950
 
 // Rule is one rule of a policy. It applies if all its conditions are met; a zero
 // condition is always met. A Rule must not be modified after it was passed to an

@@ -19,7 +19,7 @@ func (r Rule) Effective() float64 { return float64(r.rank()) / 1000 }
 // rank returns Effective in thousandths.
 func (r Rule) rank() int {
 	if r.Session {
-		return int(TierWorkspace)*1000 + AlwaysAllowPriority
+		return int(TierWorkspace)*1000 + alwaysAllowPriority
 	}
 	return int(r.Tier)*1000 + r.Priority
 }

@@ -9,8 +9,8 @@ import (
 // Confirmation describes a call that needs approval, as plain data. Type selects exactly one of the embedded details. In
 // JSON the fields of the details are on the same level as the others.
 type Confirmation struct {
-	Type  ConfirmationType `json:"type"`
-	Title string           `json:"title"`
+	Type  confirmation.Type `json:"type"`
+	Title string            `json:"title"`
 
 	*EditDetails
 	*ExecDetails
@@ -33,16 +33,15 @@ type Confirmation struct {
 
 // The details of a [Confirmation].
 type (
-	ConfirmationType = confirmation.Type        // selects the details
-	EditDetails      = confirmation.EditDetails // a change of one file
-	ExecDetails      = confirmation.ExecDetails // a command line; a tool leaves its Parts empty
-	DiffStat         = confirmation.DiffStat    // counts of a change
-	MCPDetails       = confirmation.MCPDetails  // a call to an MCP server
-	InfoDetails      = confirmation.InfoDetails // a plain question
-	FileVersion      = confirmation.FileVersion // the content that a change was computed from
+	EditDetails = confirmation.EditDetails // a change of one file
+	ExecDetails = confirmation.ExecDetails // a command line; a tool leaves its Parts empty
+	DiffStat    = confirmation.DiffStat    // counts of a change
+	MCPDetails  = confirmation.MCPDetails  // a call to an MCP server
+	InfoDetails = confirmation.InfoDetails // a plain question
+	FileVersion = confirmation.FileVersion // the content that a change was computed from
 )
 
-// The values of a ConfirmationType.
+// The values of a confirmation.Type.
 const (
 	ConfirmEdit = confirmation.Edit
 	ConfirmExec = confirmation.Exec

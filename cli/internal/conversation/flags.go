@@ -51,7 +51,7 @@ func (f *Flags) RegisterSession(root *cobra.Command) {
 	set.StringVarP(&f.First, FirstFlag, "i", "", "start an interactive session with this `text`")
 	set.BoolVar(&f.Plain, PlainFlag, false, "interactive session: print line by line, for example for a screen reader")
 	set.BoolVar(&f.Plain, "screen-reader", false, "the same as --plain")
-	set.StringVar(&f.Fork, ForkFlag, "", "with -p: work in a `fork`, a copy of the project that fettle forks merges: in the named one, or in a new one")
+	set.StringVar(&f.Fork, ForkFlag, "", "with -p: work in a `fork` of the project, which fettle forks merges: in the named one, or in a new one")
 	set.Lookup(ForkFlag).NoOptDefVal = NewFork
 	set.StringVar(&f.SessionID, sessionIDFlag, "", "`id` of the new session (default: random)")
 }

@@ -19,7 +19,7 @@ import (
 
 func approval(prefix string) policy.Rule {
 	return policy.Rule{
-		Tools: []string{"run_shell_command"}, CommandPrefix: []string{prefix}, Decision: policy.Allow, Priority: policy.AlwaysAllowPriority,
+		Tools: []string{"run_shell_command"}, CommandPrefix: []string{prefix}, Decision: policy.Allow, Priority: 950,
 		Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}, Tier: policy.TierUser,
 	}
 }

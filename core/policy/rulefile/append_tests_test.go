@@ -16,7 +16,7 @@ import (
 func TestAppendTests(t *testing.T) {
 	path := filepath.Join(t.TempDir(), SavedApprovals)
 	require.NoError(t, os.WriteFile(path, []byte("# mine\n\n[[test]]\ncommand = \"ls\"\ndecision = \"allow\"\n"), 0o600))
-	rule := policy.Rule{Decision: policy.Allow, Priority: policy.AlwaysAllowPriority, Tools: []string{"run_shell_command"},
+	rule := policy.Rule{Decision: policy.Allow, Priority: 950, Tools: []string{"run_shell_command"},
 		CommandPrefix: []string{"go test"}, Tier: policy.TierUser, Approval: true}
 	call := func(tool, args string) policy.Call {
 		c := callOf(tool, "")

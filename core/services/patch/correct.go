@@ -294,9 +294,9 @@ func (c *corrector) describe(h *hunk, s spot) {
 		kind string
 	}{
 		{!h.head.placed && !h.section, kindHunkHeader},
-		{h.head.placed && h.head.oldStart != first+1, KindLineNumbers},
+		{h.head.placed && h.head.oldStart != first+1, kindLineNumbers},
 		{s.nearest, kindNearestPlace},
-		{h.head.placed && !h.countsHold, KindLineCounts},
+		{h.head.placed && !h.countsHold, kindLineCounts},
 		{h.blanksMissed, kindBlankContext},
 		{c.eol.differs(h, s), kindLineEndings},
 	} {

@@ -82,11 +82,11 @@ type Change struct {
 // Correction is one defect that was tolerated or repaired.
 type Correction struct {
 	Hunk  int    `json:"hunk"`  // 1-based; 0: the diff as a whole
-	Kind  string `json:"kind"`  // one of the Kind constants
+	Kind  string `json:"kind"`  // one of the values below
 	Lines [2]int `json:"lines"` // first and last affected line, 1-based and inclusive, in the base; zeros: none in particular
 }
 
-// Kinds of correction. They are API: added, never renamed.
+// Kinds of correction. Their values are API: added, never renamed.
 const (
 	kindFileHeader     = "file_header"         // only one of the lines --- and +++ is present
 	KindFileName       = "file_name"           // the --- and +++ lines name a different file; see [Diff.IsFor]
@@ -95,8 +95,8 @@ const (
 	kindProse          = "prose"               // text around the diff
 	kindHunkOrder      = "hunk_order"          // the hunks are not in the order of the file
 	kindHunkHeader     = "hunk_header"         // the @@ line has no numbers
-	KindLineNumbers    = "line_numbers"        // the @@ line states a different line
-	KindLineCounts     = "line_counts"         // the @@ line states different counts
+	kindLineNumbers    = "line_numbers"        // the @@ line states a different line
+	kindLineCounts     = "line_counts"         // the @@ line states different counts
 	kindNearestPlace   = "nearest_place"       // of several places, the one clearly nearest to the stated line was selected
 	kindBlankContext   = "blank_context"       // an empty or indented context line without its leading blank
 	kindLineEndings    = "line_endings"        // LF for CRLF or the reverse

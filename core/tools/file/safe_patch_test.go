@@ -132,8 +132,8 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 		require.Equal(t, 1, c.Hunk)
 		kinds = append(kinds, c.Kind)
 	}
-	require.Contains(t, kinds, patch.KindLineNumbers)
-	require.Contains(t, kinds, patch.KindLineCounts)
+	require.Contains(t, kinds, "line_numbers")
+	require.Contains(t, kinds, "line_counts")
 }
 
 // FS-28, FS-29, PR-06, CR-35, TE-03: a mismatch on a file that was read completely shows the current content, and the

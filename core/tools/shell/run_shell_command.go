@@ -150,6 +150,9 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 	a.exit(r.Exit, ended == nil)
 	c.limits(&a, r.Exit, r.Text)
 	a.removed(r.Removed, r.RemoveError)
+	if r.Unrecorded != nil {
+		a.line("Fork", fault.Line(r.Unrecorded))
+	}
 	if len(r.Background) > 0 {
 		a.line("Background PIDs", join(r.Background)+" (still running; their output is discarded, and they end with the session)")
 	}

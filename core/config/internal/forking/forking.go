@@ -5,6 +5,7 @@ package forking
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -75,6 +76,27 @@ func Before(f *fork.Fork) []scheduler.Before {
 		return scheduler.Advice{
 			Verdict: policy.Deny, Source: "fork",
 			Reason: "This session keeps its changes in the fork " + f.Name + ", and " + p.Spec.Name + " works outside of it.",
+		}, nil
+	}}
+}
+
+// Executing returns a step that keeps commands from running in a fork while a call changes its files. Calls that run
+// commands do that themselves.
+func Executing(f *fork.Fork) []scheduler.Executing {
+	if f == nil {
+		return nil
+	}
+	return []scheduler.Executing{func(ctx context.Context, p scheduler.Proposal, _ tools.ToolInvocation) (func(context.Context, bool) []string, error) {
+		if !p.Spec.Mutates() || p.Spec.Kind == tools.KindExecute || slices.Contains(p.Spec.Effects, tools.EffectRunProcess) {
+			return nil, nil
+		}
+		release, err := f.Hold(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return func(context.Context, bool) []string {
+			release()
+			return nil
 		}, nil
 	}}
 }
