@@ -57,7 +57,7 @@ func TestOverlaysTools(t *testing.T) {
 }
 
 // BenchmarkFork measures the shortest command in a fork against the same confined command without one, in turns, and
-// reports the medians and their ratio. Reading and writing commands are measured.
+// reports the time that a tenth of the runs keep, and the ratio. Reading and writing commands are measured.
 func BenchmarkFork(b *testing.B) {
 	for _, how := range []process.Confine{process.ConfineRead, process.ConfineWrite} {
 		b.Run(string(how), func(b *testing.B) {
@@ -80,7 +80,7 @@ func BenchmarkFork(b *testing.B) {
 			}
 			slices.Sort(forked)
 			slices.Sort(confined)
-			one, other := forked[len(forked)/2], confined[len(confined)/2]
+			one, other := forked[len(forked)/10], confined[len(confined)/10] // other processes slow down the rest
 			b.ReportMetric(float64(one.Microseconds()), "µs/fork")
 			b.ReportMetric(float64(other.Microseconds()), "µs/confined")
 			b.ReportMetric(float64(one)/float64(other), "ratio")
