@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/sandbox"
@@ -136,4 +137,36 @@ func testKilledMount(t *testing.T, newTop func() string) {
 	}
 	t.Logf("%d kills", steps-1)
 	require.Greater(t, steps, 10)
+}
+
+// FK-07: a command begins only when no process of a killed one has the fork mounted.
+func TestMountAfterKilled(t *testing.T) {
+	if err := sandbox.Probe(); err != nil {
+		t.Skip(err)
+	}
+	p := newProject(t, map[string]string{"a": ten})
+	f := p.create("one")
+	m, err := f.Mount(t.Context(), true)
+	require.NoError(t, err)
+	session := sandbox.New(sandbox.Options{})
+	defer session.Close()
+	input, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer input.Close() //nolint:errcheck // nothing was written here
+	cmd := exec.Command("/bin/sh", "-c", "read x")
+	defer func() { _ = write.Close(); _ = cmd.Wait() }() // before the session, which waits for it
+	l := m.Layers()[0]
+
+	cmd.Dir, cmd.Stdin = l.Dir, input
+	require.NoError(t, session.Start(cmd, sandbox.Rules{Writable: []string{l.Dir}, Temp: t.TempDir(), Overlays: []sandbox.Overlay{{Dir: l.Dir, Upper: l.Upper, Work: l.Work}}}))
+	cancelledAfter(t, m) // the command still runs
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = f.Mount(short, true)
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	require.NoError(t, write.Close())
+	_ = cmd.Wait() // it fails at the end of its input
+	m, err = f.Mount(t.Context(), true)
+	require.NoError(t, err)
+	require.NoError(t, m.Close(t.Context()))
 }
