@@ -282,3 +282,46 @@ func TestCommandsInFork(t *testing.T) {
 	require.Zero(t, r.Conflicts(), "%+v", r.Files)
 	require.Equal(t, 2, r.Clean())
 }
+
+func inFork(ctx context.Context, parent *config.Config) (*fork.Report, error) {
+	// code: derive
+	child, err := parent.Derive(config.DeriveParameters{Fork: true})
+	if err != nil {
+		return nil, err
+	}
+	defer child.Close()
+	s, err := child.Scheduler()
+	if err != nil {
+		return nil, err
+	}
+	s.Run(ctx, scheduler.Request{Tool: "write_file", Args: []byte(`{"file_path": "new.txt", "content": "new\n"}`)})
+	f, err := child.Fork()
+	if err != nil {
+		return nil, err
+	}
+	return f.Compare(ctx, nil)
+	// code: end
+}
+
+func TestForkAsDocumented(t *testing.T) {
+	s, _ := forked(t)
+	r, err := inFork(t.Context(), s.Config)
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Clean())
+	require.NoFileExists(t, s.Path("new.txt"))
+}
+
+// FK-04: hooks run confined in the fork, and do not wait for the call that they follow.
+func TestHooksInFork(t *testing.T) {
+	if err := sandbox.Probe(); err != nil {
+		t.Skip("namespaces are not available:", err)
+	}
+	s, child := forked(t, func(p *config.Parameters) {
+		dir := filepath.Join(p.Environment.HomeDir, ".fettle")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "hooks.toml"), []byte("[hooks.AfterTool]\nhooks = [{command = 'echo hooked > hooked.txt'}]\n"), 0o644))
+	})
+	done(t, child, "write_file", map[string]any{"file_path": "new.txt", "content": "new\n"})
+	require.NoFileExists(t, s.Path("hooked.txt"))
+	require.Contains(t, done(t, child, "read_file", map[string]any{"file_path": "hooked.txt"}), "hooked")
+}

@@ -141,7 +141,7 @@ type Session struct {
 	// which all of its changes go. It is of mode Overlay and of the directories of the session; further ones are
 	// read-only. Commands run confined in it. Tools of servers and hooks that change files elsewhere are denied or
 	// confined. The caller closes it after the Config. nil: the session works on the directories themselves.
-	Fork *fork.Fork
+	Fork      *fork.Fork
 	copyForks bool // new forks are copies of the directories; from the settings
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// Without a subscriber to questions, a required approval is a refusal. nil:
