@@ -41,79 +41,150 @@ type operand struct {
 }
 
 // Rows returns the rows in the order of the table. They must not be modified.
-func Rows() []*Row { return table().rows }
-
-type tableIndex struct {
-	rows  []*Row
-	names map[string]*Row
+func Rows() []*Row {
+	t := table()
+	rows := make([]*Row, len(t.blocks))
+	for i := range t.blocks {
+		rows[i] = t.row(i)
+	}
+	return rows
 }
 
-// table returns the table, which is parsed once.
-var table = sync.OnceValue(func() tableIndex {
-	t, err := parse(text)
+// Find returns the row of a program, or of a subcommand such as "git log"; nil if
+// there is none.
+func Find(name string) *Row {
+	t := table()
+	if i, ok := t.names[name]; ok {
+		return t.row(i)
+	}
+	return nil
+}
+
+// tableIndex is the table, whose rows are parsed at their first use: a command line
+// needs few of them.
+type tableIndex struct {
+	blocks []block
+	names  map[string]int // of programs and subcommands: the block
+}
+
+// block is the text of a row.
+type block struct {
+	names []string
+	text  string // the lines below the names
+	once  sync.Once
+	row   *Row
+}
+
+// table returns the table, which is divided into blocks once.
+var table = sync.OnceValue(func() *tableIndex {
+	t, err := divide(text)
 	if err != nil {
 		panic("policy/readonly: " + err.Error()) // a mistake in the program
 	}
 	return t
 })
 
-// parse parses a table.
-func parse(text string) (tableIndex, error) {
-	t := tableIndex{names: map[string]*Row{}}
-	var row *Row
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if key == "" || key == "#" || key[0] == '#' {
-			continue
+// divide divides a table into its blocks.
+func divide(text string) (*tableIndex, error) {
+	const start = "program "
+	count := strings.Count(text, "\n"+start) + 1
+	t := &tableIndex{blocks: make([]block, 0, count), names: make(map[string]int, 2*count)}
+	begin := 0 // of the lines below the last names
+	for at := 0; at < len(text); {
+		line, _, _ := strings.Cut(text[at:], "\n")
+		value, ok := strings.CutPrefix(line, start)
+		if ok {
+			if n := len(t.blocks); n > 0 {
+				t.blocks[n-1].text = text[begin:at]
+			}
+			names := namesOf(value)
+			for _, name := range names {
+				if _, ok := t.names[name]; ok {
+					return nil, fmt.Errorf("%s has two rows", name)
+				}
+				t.names[name] = len(t.blocks)
+			}
+			t.blocks = append(t.blocks, block{names: names})
+			begin = min(at+len(line)+1, len(text))
+		} else if len(t.blocks) == 0 && line != "" && line[0] != '#' {
+			return nil, fmt.Errorf("no program before %q", line)
 		}
-		if row == nil && key != "program" {
-			return t, fmt.Errorf("line %d: no program", number)
-		}
-		if err := t.key(&row, key, value); err != nil {
-			return t, fmt.Errorf("line %d: %w", number, err)
-		}
+		at += len(line) + 1
+	}
+	if n := len(t.blocks); n > 0 {
+		t.blocks[n-1].text = text[begin:]
 	}
 	return t, nil
 }
 
-// key applies a line of the table.
-func (t *tableIndex) key(row **Row, key, value string) error {
-	switch r := *row; key {
-	case "program":
-		r = &Row{options: map[string]*Option{}}
-		*row = r
-		t.rows = append(t.rows, r)
-		words := strings.Fields(value)
-		program := ""
-		if slices.Contains([]string{"git", "go"}, words[0]) && len(words) > 1 {
-			program, words = words[0]+" ", words[1:]
-			if words[0] == "remote" || words[0] == "stash" || words[0] == "worktree" || words[0] == "config" || words[0] == "reflog" {
-				words = []string{strings.Join(words, " ")}
-			}
+// namesOf returns the names in the value of the key program.
+func namesOf(value string) []string {
+	words := strings.Fields(value)
+	program := ""
+	if slices.Contains([]string{"git", "go"}, words[0]) && len(words) > 1 {
+		program, words = words[0]+" ", words[1:]
+		if words[0] == "remote" || words[0] == "stash" || words[0] == "worktree" || words[0] == "config" || words[0] == "reflog" {
+			words = []string{strings.Join(words, " ")}
 		}
-		for _, name := range words {
-			if name = program + name; t.names[name] != nil {
-				return fmt.Errorf("%s has two rows", name)
-			}
-			r.Names = append(r.Names, name)
-			t.names[name] = r
+	}
+	for i, name := range words {
+		words[i] = program + name
+	}
+	return words
+}
+
+// row returns the row of a block.
+func (t *tableIndex) row(i int) *Row {
+	b := &t.blocks[i]
+	b.once.Do(func() {
+		var err error
+		if b.row, err = t.parse(i); err != nil {
+			panic(fmt.Sprintf("policy/readonly: the row of %s: %v", b.names[0], err)) // a mistake in the program
 		}
+	})
+	return b.row
+}
+
+// parse parses a block.
+func (t *tableIndex) parse(i int) (*Row, error) {
+	b := &t.blocks[i]
+	r := &Row{Names: b.names, options: map[string]*Option{}}
+	for line := range strings.Lines(b.text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if key == "" || key[0] == '#' {
+			continue
+		}
+		if key == "like" {
+			other, ok := t.names[value]
+			if !ok || other >= i {
+				return nil, fmt.Errorf("there is no row %s before", value)
+			}
+			r.like(t.row(other))
+			continue
+		}
+		if err := r.set(key, value); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// like adds the properties of another row.
+func (r *Row) like(other *Row) {
+	for _, o := range other.Options {
+		r.add(o)
+	}
+	r.Operands, r.operands, r.flags, r.bare = other.Operands, other.operands, other.flags, other.bare
+}
+
+// set applies a line of the table.
+func (r *Row) set(key, value string) error {
+	switch key {
 	case "source":
 		r.Source, r.Note, _ = strings.Cut(strings.TrimSuffix(value, ")"), " (")
 		if r.Note == "" {
 			r.Source = value
 		}
-	case "like":
-		other := t.names[value]
-		if other == nil {
-			return fmt.Errorf("there is no row %s before", value)
-		}
-		for _, o := range other.Options {
-			r.add(o)
-		}
-		r.Operands, r.operands, r.flags, r.bare = other.Operands, other.operands, other.flags, other.bare
 	case "options":
 		for spec := range strings.FieldsSeq(value) {
 			o := option(spec)
@@ -166,7 +237,3 @@ func (o *Option) is(mark string) bool { return slices.Contains(o.Marks, mark) }
 
 // Is reports whether a row has a flag.
 func (r *Row) Is(flag string) bool { return slices.Contains(r.flags, flag) }
-
-// Find returns the row of a program, or of a subcommand such as "git log"; nil if
-// there is none.
-func Find(name string) *Row { return table().names[name] }

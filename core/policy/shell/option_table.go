@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
@@ -58,10 +57,19 @@ type options struct {
 
 // optionsOf returns the row of a program. The tables are parsed once.
 var optionsOf = sync.OnceValue(func() map[string]*options {
-	rows := map[string]*options{}
-	for _, row := range slices.Concat(optionRows, gitRows, toolRows) {
-		for name := range strings.SplitSeq(row.names, ",") {
-			rows[name] = &row
+	tables := [][]options{optionRows, gitRows, toolRows}
+	count := 0
+	for _, table := range tables {
+		for i := range table {
+			count += strings.Count(table[i].names, ",") + 1
+		}
+	}
+	rows := make(map[string]*options, count)
+	for _, table := range tables {
+		for i := range table {
+			for name := range strings.SplitSeq(table[i].names, ",") {
+				rows[name] = &table[i]
+			}
 		}
 	}
 	return rows
