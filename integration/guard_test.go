@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -140,18 +139,19 @@ func buildGuard(t *testing.T, dir string) string {
 	return file
 }
 
-// FD-03: the program for hooks is a file of at most 5 MiB. It answers within 10 ms more
-// than a Go program that does nothing takes; the aim is 5 ms, and 5 to 7 are measured.
-func TestGuardIsSmallAndFast(t *testing.T) {
-	if os.Getenv("FETTLE_FULL") == "" || runtime.GOARCH != "amd64" {
-		t.Skip("a measurement; set FETTLE_FULL=1")
+// FD-03: the program for hooks, built as for a release, is a file of at most 5 MB, and
+// takes at most 6 times as long as a Go program that does nothing: 5 ms more on a machine
+// where that takes 1 ms. Of each program the fastest run counts, so other processes matter
+// little.
+func TestGuardIsSmallAndFast(t *testing.T) { // not parallel: it measures time
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the limits are those of Linux and amd64")
 	}
 	dir, home := t.TempDir(), t.TempDir()
 	guard := buildGuard(t, dir)
 	info, err := os.Stat(guard)
 	require.NoError(t, err)
-	t.Logf("%d bytes", info.Size())
-	require.LessOrEqual(t, info.Size(), int64(5<<20))
+	require.LessOrEqual(t, info.Size(), int64(5_000_000), "see what grew: go tool nm -size -sort size, without -s and -w")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bare.go"), []byte("package main\n\nfunc main() { println() }\n"), 0o600))
 	bare := filepath.Join(dir, "bare")
@@ -162,19 +162,17 @@ func TestGuardIsSmallAndFast(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "policies.toml"), rules, 0o600))
 	request := `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status && go test ./..."},"cwd":` + strconv.Quote(dir) + `}`
-	median := func(name string, args ...string) time.Duration {
-		var took []time.Duration
-		for range 41 {
-			cmd := exec.CommandContext(t.Context(), name, args...)
-			cmd.Env, cmd.Stdin = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, strings.NewReader(request)
-			begun := time.Now()
-			require.NoError(t, cmd.Run())
-			took = append(took, time.Since(begun))
-		}
-		slices.Sort(took)
-		return took[len(took)/2]
+	run := func(name string, args ...string) time.Duration {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Env, cmd.Stdin = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, strings.NewReader(request)
+		begun := time.Now()
+		require.NoError(t, cmd.Run())
+		return time.Since(begun)
 	}
-	base, full := median(bare), median(guard, "hook", "--client=claude")
-	t.Logf("%v, a bare program %v", full, base)
-	require.LessOrEqual(t, full-base, 10*time.Millisecond)
+	base, full := time.Hour, time.Hour
+	for range 40 {
+		base, full = min(base, run(bare)), min(full, run(guard, "hook", "--client=claude"))
+	}
+	t.Logf("%d bytes; %v, a bare program %v", info.Size(), full, base)
+	require.LessOrEqual(t, full, 6*base)
 }

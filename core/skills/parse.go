@@ -12,6 +12,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
@@ -49,8 +50,8 @@ type parsing struct {
 // restriction refuses a skill with a restriction of another program that would get lost.
 func (p *parsing) restriction(m *position.Member) {
 	switch {
-	case !position.Restricts(m):
-	case position.Fold(m.Key) == "allowedtools":
+	case !frontmatter.Restricts(m):
+	case frontmatter.Fold(m.Key) == "allowedtools":
 		p.refused = true
 		p.fail(m.Line, "The skill is not used, because allowed-tools is not a list of tools.", "Write allowed-tools: TOOL, TOOL.")
 	default:
@@ -72,9 +73,9 @@ func (p *parsing) plainRestrictions(front string, before int, s *Skill) {
 		key, text, isKey := strings.Cut(strings.TrimSpace(line), ":")
 		switch {
 		case !isKey || strings.ContainsAny(key, " \t"):
-		case position.RestrictsKey(key):
+		case frontmatter.RestrictsKey(key):
 			p.refuse(number, key)
-		case position.Fold(key) == position.Fold(userOnlyKey) && !strings.EqualFold(strings.TrimSpace(text), "false"):
+		case frontmatter.Fold(key) == frontmatter.Fold(userOnlyKey) && !strings.EqualFold(strings.TrimSpace(text), "false"):
 			s.Extra = map[string]any{userOnlyKey: true}
 		}
 	}
@@ -100,7 +101,7 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 		return p.fail(0, "The skill is no text in UTF-8.", "Save it as UTF-8.")
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	front, before, body, found := position.SplitFrontMatter(text)
+	front, before, body, found := frontmatter.Split(text)
 	if !found {
 		return p.fail(1, "The skill has no front matter: its first line must be three hyphens, and another such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
@@ -126,7 +127,7 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 
 // front reads name, description and the other keys.
 func (p *parsing) front(front string, before int, s *Skill) {
-	root, err := position.ParseYAML(front, before)
+	root, err := frontmatter.ParseYAML(front, before)
 	if err != nil {
 		e := position.As(err)
 		p.warn(e.Line, fmt.Sprintf("The front matter is not valid YAML: %s. Its lines were taken as they stand.", strings.TrimSuffix(e.Message, ".")),

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/internal/position"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 )
 
 // Skill is a SKILL.md file: instructions for a kind of work, which a model receives when
@@ -50,7 +50,7 @@ const (
 // a model, nor activated by one.
 func (s Skill) userOnly() bool {
 	for key, only := range s.Extra {
-		if value, isBool := only.(bool); position.Fold(key) == position.Fold(userOnlyKey) && (!isBool || value) {
+		if value, isBool := only.(bool); frontmatter.Fold(key) == frontmatter.Fold(userOnlyKey) && (!isBool || value) {
 			return true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -42,13 +43,13 @@ func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 		return nil, p.problems
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	front, before, body, found := position.SplitFrontMatter(text)
+	front, before, body, found := frontmatter.Split(text)
 	if !found {
 		p.fail(1, "The file has no front matter: its first line must be three hyphens, and a second such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
 		return nil, p.problems
 	}
-	root, textLine, err := position.ParseFrontMatter(front, before)
+	root, textLine, err := frontmatter.Parse(front, before)
 	if textLine > 0 {
 		p.warn(textLine, "The front matter is not valid YAML, because a text in it has no quotes; it was taken as text.", "Put the text in quotes.")
 	}
@@ -234,7 +235,7 @@ func (r *reading) unknownKey(m *position.Member) {
 	if near != "" {
 		remedy = fmt.Sprintf("Did you mean %s?", near)
 	}
-	if slices.Contains(restricting, near) || slices.Contains(foreignRestrictions, folded(m.Key)) || position.Restricts(m) {
+	if slices.Contains(restricting, near) || slices.Contains(foreignRestrictions, folded(m.Key)) || frontmatter.Restricts(m) {
 		r.drop(m.Line, message+" It seems to restrict the agent, so the agent is not used without it.", remedy)
 		return
 	}

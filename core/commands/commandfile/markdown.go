@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
@@ -34,7 +35,7 @@ var markdownKeys = map[string]string{
 	"effort":  "the command runs with the settings of the session",
 }
 
-// keyTools restricts the tools of a prompt, as other keys do that [position.Restricts]
+// keyTools restricts the tools of a prompt, as other keys do that [frontmatter.Restricts]
 // knows. A command with one of them is not loaded.
 const keyTools = "tools"
 
@@ -49,7 +50,7 @@ func (w *walk) markdown(path string, data []byte) {
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	m := markdownCommand{walk: w, path: full, body: text}
-	if front, before, body, found := position.SplitFrontMatter(text); found {
+	if front, before, body, found := frontmatter.Split(text); found {
 		m.body = body
 		if !m.front(front, before) {
 			return
@@ -87,7 +88,7 @@ type markdownCommand struct {
 
 // front reads the front matter, and reports whether the command may be loaded.
 func (m *markdownCommand) front(front string, before int) bool {
-	root, textLine, err := position.ParseFrontMatter(front, before)
+	root, textLine, err := frontmatter.Parse(front, before)
 	if err != nil { // its restrictions are unknown
 		e := position.As(err)
 		m.fail(m.path, e.Line, "The front matter cannot be read: "+strings.TrimSuffix(e.Message, ".")+".", "Correct the YAML; quote a text that has a colon and a blank.")
@@ -97,7 +98,7 @@ func (m *markdownCommand) front(front string, before int) bool {
 		m.note(textLine, "The front matter is not valid YAML, because a text in it has no quotes; it was taken as text.")
 	}
 	for _, member := range root.Members() {
-		key := position.Fold(member.Key)
+		key := frontmatter.Fold(member.Key)
 		text, isText := member.Text()
 		because, known := markdownKeys[key]
 		switch {
@@ -114,7 +115,7 @@ func (m *markdownCommand) front(front string, before int) bool {
 				m.fail(m.path, member.Line, "The value of "+member.Key+" is not a list of tools, so the restrictions of the command are unknown.", "Write "+member.Key+": TOOL, TOOL.")
 				return false
 			}
-		case position.RestrictsKey(key) || key == keyTools:
+		case frontmatter.RestrictsKey(key) || key == keyTools:
 			if isText && (text == "" || text == "inherit") {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -47,8 +48,12 @@ func ParseJSON(data []byte, limit Limit) (*JSON, error) {
 // end.
 func (d *JSON) syntax(err error) *Error {
 	e := &Error{Message: strings.TrimPrefix(err.Error(), "hujson: ")}
-	if _, scanErr := fmt.Sscanf(e.Message, "line %d, column %d:", &e.Line, &e.Column); scanErr == nil {
-		_, e.Message, _ = strings.Cut(e.Message, ": ")
+	place, message, _ := strings.Cut(e.Message, ": ")
+	line, column, _ := strings.Cut(strings.TrimPrefix(place, "line "), ", column ")
+	lineAt, noLine := strconv.Atoi(line)
+	columnAt, noColumn := strconv.Atoi(column)
+	if noLine == nil && noColumn == nil {
+		e.Line, e.Column, e.Message = lineAt, columnAt, message
 		if last := len(d.lines); e.Line > last || e.Line == last && e.Column > len(d.Text)-d.lines[last-1] {
 			e.Line, e.Column = d.Place(len(bytes.TrimRight(d.Text, " \t\r\n")))
 		}

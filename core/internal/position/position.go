@@ -1,5 +1,5 @@
-// Package position reads JSON with comments, TOML and YAML front matter into values
-// that carry their line and column.
+// Package position reads JSON with comments and TOML into values that carry their line
+// and column.
 package position
 
 import (
@@ -55,6 +55,7 @@ type Table struct {
 	Tail    int       // TOML: offset behind the last line of its header and keys, tables in it excluded
 
 	byKey map[string]*Member
+	made  origin // TOML
 }
 
 // Member is a key with its value.
@@ -104,6 +105,12 @@ func (n Node) Members() []*Member {
 func (n Node) List() []Node {
 	items, _ := n.Value.([]Node)
 	return items
+}
+
+// Written returns the node with a number or boolean of YAML, and its text; see [Node.Text].
+func (n Node) Written(value any, text string) Node {
+	n.Value, n.text = value, text
+	return n
 }
 
 // Text returns a string, or a number or boolean of YAML as written.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
-	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // SkillLinks is the file in a directory of skills with the linked ones: a JSON object of
@@ -262,11 +262,11 @@ func readSkill(root *os.Root, name string) (skill foundSkill, why string) {
 	if err != nil {
 		return skill, "It cannot be read: " + cause(err) + "."
 	}
-	front, before, _, found := position.SplitFrontMatter(strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n"))
+	front, before, _, found := frontmatter.Split(strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n"))
 	if !found {
 		return skill, "It has no front matter."
 	}
-	node, _, err := position.ParseFrontMatter(front, before)
+	node, _, err := frontmatter.Parse(front, before)
 	if err != nil {
 		return skill, "Its front matter is not valid YAML."
 	}
@@ -278,7 +278,7 @@ func readSkill(root *os.Root, name string) (skill foundSkill, why string) {
 		case "description":
 			skill.description = strings.Join(strings.Fields(text), " ")
 		default:
-			if position.Restricts(m) {
+			if frontmatter.Restricts(m) {
 				skill.refused = fmt.Sprintf("Its restriction %q is not supported, so sessions do not use it.", clip(m.Key))
 			}
 		}

@@ -1,19 +1,20 @@
-package position
+package frontmatter
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// ParseFrontMatter is [ParseYAML] for front matter whose authors do not quote texts. If it
+// Parse is [ParseYAML] for front matter whose authors do not quote texts. If it
 // is not valid YAML, a text with a colon and a blank is read as if it stood in quotes; and
 // then each key for itself, where an invalid description or hint is a text. textLine
 // is the line of the first such text, 0 for none. It returns the error of ParseYAML if no
 // restriction may get lost: for other values that are invalid, a key twice, and a
 // line of a text that looks like a restriction.
-func ParseFrontMatter(text string, before int) (n Node, textLine int, err error) {
+func Parse(text string, before int) (n position.Node, textLine int, err error) {
 	if n, err = ParseYAML(text, before); err == nil {
 		return n, 0, nil
 	}
@@ -25,7 +26,7 @@ func ParseFrontMatter(text string, before int) (n Node, textLine int, err error)
 	if n, line, ok := sections(text, before); ok {
 		return n, line, nil
 	}
-	return Node{}, 0, err
+	return position.Node{}, 0, err
 }
 
 // textKey is the folded key of a description, which may contain examples of dialogues.
@@ -48,9 +49,9 @@ type section struct {
 }
 
 // sections reads each key for itself.
-func sections(text string, before int) (Node, int, bool) {
+func sections(text string, before int) (position.Node, int, bool) {
 	if len(text) > maxFrontMatter || strings.Count(text, "\n") > maxLines || strings.ContainsAny(text, "\r\u0085\u2028\u2029\x00") {
-		return Node{}, 0, false
+		return position.Node{}, 0, false
 	}
 	var all []section
 	for i, line := range strings.Split(text, "\n") {
@@ -60,20 +61,20 @@ func sections(text string, before int) (Node, int, bool) {
 		case m != nil:
 			all = append(all, section{key: m[1], first: i + 1, lines: []string{line}})
 		case strings.HasPrefix(line, "...") || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "%"):
-			return Node{}, 0, false
+			return position.Node{}, 0, false
 		case len(all) > 0:
 			all[len(all)-1].lines = append(all[len(all)-1].lines, line)
 		case !empty:
-			return Node{}, 0, false
+			return position.Node{}, 0, false
 		}
 	}
-	out, textLine, seen := &Table{Line: before + 1}, 0, map[string]bool{}
-	var description *Member // while its lines, and those of its dialogues, are read
+	out, textLine, seen := &position.Table{Line: before + 1}, 0, map[string]bool{}
+	var description *position.Member // while its lines, and those of its dialogues, are read
 	for _, s := range all {
 		key := Fold(s.key)
 		if description != nil && slices.Contains(speakers, s.key) {
 			if !harmless(s.lines) {
-				return Node{}, 0, false
+				return position.Node{}, 0, false
 			}
 			text, _ := description.Text()
 			description.Value = text + "\n" + folded(s.lines)
@@ -83,7 +84,7 @@ func sections(text string, before int) (Node, int, bool) {
 			continue
 		}
 		if seen[key] {
-			return Node{}, 0, false
+			return position.Node{}, 0, false
 		}
 		seen[key], description = true, nil
 		n, err := ParseYAML(strings.Join(s.lines, "\n"), before+s.first-1)
@@ -96,18 +97,18 @@ func sections(text string, before int) (Node, int, bool) {
 		}
 		value, ok := s.text()
 		if !ok {
-			return Node{}, 0, false
+			return position.Node{}, 0, false
 		}
 		line := before + s.first
 		if textLine == 0 {
 			textLine = line
 		}
-		m := out.Add(&Member{Key: s.key, Line: line, Column: 1, Node: Node{Value: value, Line: line, Column: 1}})
+		m := out.Add(&position.Member{Key: s.key, Line: line, Column: 1, Node: position.Node{Value: value, Line: line, Column: 1}})
 		if key == textKey {
 			description = m
 		}
 	}
-	return Node{Value: out, Line: before + 1, Column: 1}, textLine, len(all) > 0
+	return position.Node{Value: out, Line: before + 1, Column: 1}, textLine, len(all) > 0
 }
 
 // text returns an invalid value as a text: of a key whose value is one, or the star, which

@@ -1,8 +1,10 @@
-package position
+package frontmatter
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Words in folded keys that restrict the tools of a model, and folded keys that do.
@@ -26,11 +28,11 @@ func RestrictsKey(key string) bool {
 // Restricts reports whether a member of a front matter that fettle does not know restricts
 // a model: by its key, with a value that is neither empty nor inherit, or as a list of
 // allowed tools that cannot be read.
-func Restricts(m *Member) bool {
+func Restricts(m *position.Member) bool {
 	text, isText := m.Text()
 	if Fold(m.Key) == "allowedtools" {
-		items, isList := m.Value.([]Node)
-		return !isText && m.Value != nil && (!isList || slices.ContainsFunc(items, func(item Node) bool { _, ok := item.Text(); return !ok }))
+		items, isList := m.Value.([]position.Node)
+		return !isText && m.Value != nil && (!isList || slices.ContainsFunc(items, func(item position.Node) bool { _, ok := item.Text(); return !ok }))
 	}
 	return RestrictsKey(m.Key) && !(isText && (text == "" || text == "inherit"))
 }

@@ -1,4 +1,4 @@
-package position_test
+package frontmatter_test
 
 import (
 	"fmt"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-func TestSplitFrontMatter(t *testing.T) {
+func TestSplit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, front, body string
 		before            int
@@ -27,14 +28,14 @@ func TestSplitFrontMatter(t *testing.T) {
 		"nothing":        {"", "", "", 0, false},
 		"only the start": {"---", "", "", 0, false},
 	} {
-		front, before, body, found := position.SplitFrontMatter(tt.text)
+		front, before, body, found := frontmatter.Split(tt.text)
 		require.Equal(t, tt.found, found, name)
 		require.Equal(t, []any{tt.front, tt.before, tt.body}, []any{front, before, body}, name)
 	}
 }
 
 func TestParseYAML(t *testing.T) {
-	n, err := position.ParseYAML("a: text\nb: [1, x, 2.5, true, null]\nc:\n  d: |\n    two\n    lines\n", 1)
+	n, err := frontmatter.ParseYAML("a: text\nb: [1, x, 2.5, true, null]\nc:\n  d: |\n    two\n    lines\n", 1)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"a": "text", "b": []any{float64(1), "x", 2.5, true, nil}, "c": map[string]any{"d": "two\nlines\n"}}, n.Plain())
 	require.Equal(t, []int{2, 3, 4}, []int{n.Members()[0].Line, n.Members()[1].Line, n.Members()[2].Line})
@@ -46,7 +47,7 @@ func TestParseYAML(t *testing.T) {
 	require.InDelta(t, 2.5, number, 0)
 	require.Nil(t, n.Members()[1].List()[4].Value)
 
-	empty, err := position.ParseYAML("", 1)
+	empty, err := frontmatter.ParseYAML("", 1)
 	require.NoError(t, err)
 	require.IsType(t, &position.Table{}, empty.Value)
 }
@@ -65,7 +66,7 @@ func TestParseYAMLRefuses(t *testing.T) {
 		"lines":   {strings.Repeat("a:\n", 3000), 2},
 		"map key": {"? [a]\n: b\n", 3},
 	} {
-		_, err := position.ParseYAML(tt.text, 1)
+		_, err := frontmatter.ParseYAML(tt.text, 1)
 		e := position.As(err)
 		require.Equal(t, tt.line, e.Line, "%s: %s", name, e.Message)
 		require.NotContains(t, e.Message, "\n", name)
@@ -73,10 +74,10 @@ func TestParseYAMLRefuses(t *testing.T) {
 }
 
 func TestQuoteYAML(t *testing.T) {
-	text, line := position.QuoteYAML("a: b\ndescription: Use when: it's asked\n")
+	text, line := frontmatter.QuoteYAML("a: b\ndescription: Use when: it's asked\n")
 	require.Equal(t, 2, line)
 	require.Equal(t, "a: b\ndescription: 'Use when: it''s asked'\n", text)
-	_, line = position.QuoteYAML("a: b\n")
+	_, line = frontmatter.QuoteYAML("a: b\n")
 	require.Zero(t, line)
 }
 
@@ -88,17 +89,17 @@ func FuzzParseYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		const before = 3
 		last := before + 1 + strings.Count(text, "\n") + strings.Count(text, "\r")
-		n, err := position.ParseYAML(text, before)
+		n, err := frontmatter.ParseYAML(text, before)
 		if err != nil {
 			e := new(position.Error)
 			require.ErrorAs(t, err, &e)
 			require.NotEmpty(t, e.Message)
 			require.NotContains(t, e.Message, "\n")
 			require.True(t, before < e.Line && e.Line <= last, "line %d of %d", e.Line, last)
-			lenient, line, failed := position.ParseFrontMatter(text, before)
+			lenient, line, failed := frontmatter.Parse(text, before)
 			require.True(t, failed == nil && before < line && line <= last || failed != nil && line == 0, "text in line %d of %d", line, last)
 			if failed == nil {
-				_, again, _ := position.ParseFrontMatter(text, before)
+				_, again, _ := frontmatter.Parse(text, before)
 				require.Equal(t, line, again)
 				require.NotEmpty(t, lenient.Members())
 			}
@@ -116,14 +117,14 @@ func FuzzParseYAML(f *testing.F) {
 			}
 		}
 		check(n)
-		again, err := position.ParseYAML(text, before)
+		again, err := frontmatter.ParseYAML(text, before)
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprint(n.Plain()), fmt.Sprint(again.Plain()))
-		once, _ := position.QuoteYAML(text)
-		twice, line := position.QuoteYAML(once)
+		once, _ := frontmatter.QuoteYAML(text)
+		twice, line := frontmatter.QuoteYAML(once)
 		require.Equal(t, once, twice)
 		require.Zero(t, line, "what is quoted needs no quotes")
-		lenient, line, err := position.ParseFrontMatter(text, before)
+		lenient, line, err := frontmatter.Parse(text, before)
 		require.NoError(t, err)
 		require.Zero(t, line, "valid front matter has no other reading")
 		require.Equal(t, fmt.Sprint(n.Plain()), fmt.Sprint(lenient.Plain()))

@@ -1,4 +1,6 @@
-package position
+// Package frontmatter reads the YAML front matter of Markdown files into values that carry
+// their line and column.
+package frontmatter
 
 import (
 	"errors"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Bounds of a front matter, which is written by hand.
@@ -22,30 +25,30 @@ const (
 )
 
 // ParseYAML reads a front matter that begins on the line after before; an empty one is a
-// [*Table]. Unsigned integers are float64. The error is an [*Error]. Anchors and
+// [*position.Table]. Unsigned integers are float64. The error is an [*position.Error]. Anchors and
 // aliases, which could expand a small file, are refused, and so is a text of more than
 // 32 KiB or with deep nesting.
-func ParseYAML(text string, before int) (n Node, err error) {
+func ParseYAML(text string, before int) (n position.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &Error{Line: before + 1, Message: "it is not valid YAML"}
+			err = &position.Error{Line: before + 1, Message: "it is not valid YAML"}
 		}
 	}()
 	if len(text) > maxFrontMatter {
-		return Node{}, &Error{Line: before + 1, Message: fmt.Sprintf("it has more than %d KiB", maxFrontMatter>>10)}
+		return position.Node{}, &position.Error{Line: before + 1, Message: fmt.Sprintf("it has more than %d KiB", maxFrontMatter>>10)}
 	}
 	if strings.Count(text, "\n") > maxLines {
-		return Node{}, &Error{Line: before + 1, Message: fmt.Sprintf("it has more than %d lines", maxLines)}
+		return position.Node{}, &position.Error{Line: before + 1, Message: fmt.Sprintf("it has more than %d lines", maxLines)}
 	}
 	if strings.Count(text, "[")+strings.Count(text, "{")+strings.Count(text, "- - ") > maxNestingText {
-		return Node{}, &Error{Line: before + 1, Message: fmt.Sprintf("it has more than %d brackets, or lists in lists", maxNestingText)}
+		return position.Node{}, &position.Error{Line: before + 1, Message: fmt.Sprintf("it has more than %d brackets, or lists in lists", maxNestingText)}
 	}
 	file, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
-		return Node{}, syntaxError(err, before)
+		return position.Node{}, syntaxError(err, before)
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
-		return Node{Value: &Table{Line: before + 1}, Line: before + 1}, nil
+		return position.Node{Value: &position.Table{Line: before + 1}, Line: before + 1}, nil
 	}
 	return convert(file.Docs[0].Body, before, 0)
 }
@@ -72,22 +75,22 @@ func QuoteYAML(text string) (string, int) {
 func syntaxError(err error, before int) error {
 	var e yaml.Error
 	if !errors.As(err, &e) {
-		return &Error{Line: before + 1, Message: "it is not valid YAML"}
+		return &position.Error{Line: before + 1, Message: "it is not valid YAML"}
 	}
 	line := before + 1
 	if t := e.GetToken(); t != nil && t.Position != nil {
 		line = before + t.Position.Line
 	}
-	return &Error{Line: line, Message: escape.Clip(escape.Line(e.GetMessage()), 200)}
+	return &position.Error{Line: line, Message: escape.Clip(escape.Line(e.GetMessage()), 200)}
 }
 
-func convert(from ast.Node, before, depth int) (Node, error) {
-	n := Node{Line: before + 1}
+func convert(from ast.Node, before, depth int) (position.Node, error) {
+	n := position.Node{Line: before + 1}
 	if t := from.GetToken(); t != nil && t.Position != nil {
 		n.Line, n.Column = before+t.Position.Line, t.Position.Column
 	}
 	if depth > maxNesting {
-		return n, &Error{Line: n.Line, Message: fmt.Sprintf("its values are nested more than %d deep", maxNesting)}
+		return n, &position.Error{Line: n.Line, Message: fmt.Sprintf("its values are nested more than %d deep", maxNesting)}
 	}
 	switch v := from.(type) {
 	case *ast.MappingNode:
@@ -95,7 +98,7 @@ func convert(from ast.Node, before, depth int) (Node, error) {
 	case *ast.MappingValueNode:
 		return mapping(n, []*ast.MappingValueNode{v}, before, depth)
 	case *ast.SequenceNode:
-		items := make([]Node, len(v.Values))
+		items := make([]position.Node, len(v.Values))
 		for i := range items {
 			var err error
 			if items[i], err = convert(v.Values[i], before, depth+1); err != nil {
@@ -104,7 +107,7 @@ func convert(from ast.Node, before, depth int) (Node, error) {
 		}
 		n.Value = items
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		return n, &Error{Line: n.Line, Message: "it uses an anchor or an alias, which definitions cannot have"}
+		return n, &position.Error{Line: n.Line, Message: "it uses an anchor or an alias, which definitions cannot have"}
 	case *ast.TagNode:
 		return convert(v.Value, before, depth+1)
 	case *ast.StringNode:
@@ -112,9 +115,9 @@ func convert(from ast.Node, before, depth int) (Node, error) {
 	case *ast.LiteralNode:
 		n.Value = v.Value.Value
 	case *ast.BoolNode:
-		n.Value, n.text = v.Value, v.String()
+		n = n.Written(v.Value, v.String())
 	case *ast.IntegerNode:
-		n.text = v.Token.Value
+		n = n.Written(nil, v.Token.Value)
 		switch i := v.Value.(type) {
 		case int64:
 			n.Value = i
@@ -122,16 +125,16 @@ func convert(from ast.Node, before, depth int) (Node, error) {
 			n.Value = float64(i)
 		}
 	case *ast.FloatNode:
-		n.Value, n.text = v.Value, v.Token.Value
+		n = n.Written(v.Value, v.Token.Value)
 	case *ast.NullNode:
 	default:
-		return n, &Error{Line: n.Line, Message: "it has a value that definitions cannot have"}
+		return n, &position.Error{Line: n.Line, Message: "it has a value that definitions cannot have"}
 	}
 	return n, nil
 }
 
-func mapping(n Node, values []*ast.MappingValueNode, before, depth int) (Node, error) {
-	t := &Table{Line: n.Line}
+func mapping(n position.Node, values []*ast.MappingValueNode, before, depth int) (position.Node, error) {
+	t := &position.Table{Line: n.Line}
 	n.Value = t
 	for _, v := range values {
 		key, err := convert(v.Key, before, depth+1)
@@ -139,23 +142,23 @@ func mapping(n Node, values []*ast.MappingValueNode, before, depth int) (Node, e
 			return n, err
 		}
 		switch key.Value.(type) {
-		case []Node, *Table:
-			return n, &Error{Line: key.Line, Message: "one of its keys is not a string"}
+		case []position.Node, *position.Table:
+			return n, &position.Error{Line: key.Line, Message: "one of its keys is not a string"}
 		}
 		text, _ := key.Text()
 		value, err := convert(v.Value, before, depth+1)
 		if err != nil {
 			return n, err
 		}
-		t.Add(&Member{Key: text, Line: key.Line, Column: key.Column, Node: value})
+		t.Add(&position.Member{Key: text, Line: key.Line, Column: key.Column, Node: value})
 	}
 	return n, nil
 }
 
-// SplitFrontMatter parts a file, in which lines end with \n alone, into its front matter, of
+// Split parts a file, in which lines end with \n alone, into its front matter, of
 // which before lines come first, and its body. Empty lines may stand above it. Not
 // found is a file without one, or without its end.
-func SplitFrontMatter(text string) (front string, before int, body string, found bool) {
+func Split(text string) (front string, before int, body string, found bool) {
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if !more {

@@ -1,15 +1,15 @@
-package position_test
+package frontmatter_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/internal/position"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 )
 
 // EX-13, UI-07: texts without quotes are read, with the other keys next to them.
-func TestParseFrontMatter(t *testing.T) {
+func TestParse(t *testing.T) {
 	tests := map[string]struct {
 		text string
 		line int
@@ -26,7 +26,7 @@ func TestParseFrontMatter(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			n, line, err := position.ParseFrontMatter(tt.text, 3)
+			n, line, err := frontmatter.Parse(tt.text, 3)
 			require.NoError(t, err)
 			require.Equal(t, tt.line, line)
 			require.Equal(t, tt.want, n.Plain())
@@ -35,7 +35,7 @@ func TestParseFrontMatter(t *testing.T) {
 }
 
 // EX-13, UI-07: no restriction gets lost in a text.
-func TestParseFrontMatterRefuses(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"invalid value":        "description: a: b: c\ntools: [a",
 		"twice":                "description: a\n b: c\ntools: Read\nTools: Bash",
@@ -54,7 +54,7 @@ func TestParseFrontMatterRefuses(t *testing.T) {
 		"anchor":               "description: a: b\n  c: d\ntools: &x [Read]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, _, err := position.ParseFrontMatter(text, 0)
+			n, _, err := frontmatter.Parse(text, 0)
 			require.Error(t, err, "%v", n.Plain())
 		})
 	}
