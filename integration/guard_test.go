@@ -15,7 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/guard"
 	"github.com/fettle-dev/fettle/cli/guard/decide"
+	"github.com/fettle-dev/fettle/cli/guard/hook"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -125,6 +127,94 @@ priority = 100
 		}
 		require.NoError(t, guard.Close())
 		require.NoError(t, c.Close())
+	}
+}
+
+// FD-03: the answers of the hooks have the decisions of policy check, for each client, on
+// the command lines of all corpora and on calls of file tools. Without --grant nothing is
+// allowed.
+func TestGuardHooksAnswerAsPolicyCheck(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	for _, name := range []string{"CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"} {
+		t.Setenv(name, "")
+	}
+	rules, err := os.ReadFile(filepath.Join(root, "core", "policy", "testdata", "policy.toml"))
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "policies.toml"), rules, 0o600))
+	c, err := config.New(config.Parameters{TargetDir: dir})
+	require.NoError(t, err)
+	require.NoError(t, c.Initialize(t.Context()))
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	check, err := c.Scheduler()
+	require.NoError(t, err)
+
+	const deny, ask, allow = `deny"`, `ask"`, `allow"`
+	clients := []struct {
+		name, event, shell, write, read string
+		ask                             string // the answer for a question
+		before                          string // of the decision in an answer
+	}{
+		{"claude", "PreToolUse", "Bash", "Write", "Read", ask, `"permissionDecision":"`},
+		{"codex", "PreToolUse", "shell_command", "Write", "Read", deny, `"permissionDecision":"`},
+		{"gemini", "BeforeTool", "run_shell_command", "write_file", "read_file", ask, `"decision":"`},
+		{"cursor", "preToolUse", "Shell", "Write", "Read", deny, `"permission":"`},
+	}
+	answer := func(request map[string]any, args ...string) string {
+		t.Helper()
+		text, err := json.Marshal(request)
+		require.NoError(t, err)
+		var out, errs bytes.Buffer
+		code := hook.Command().Run(t.Context(), guard.Streams{In: bytes.NewReader(text), Out: &out, Err: &errs}, args)
+		require.Zero(t, code, "%s: %s", text, errs.String())
+		return out.String()
+	}
+	// compare checks the answers of a client to one call, which policy check knows as tool.
+	compare := func(client int, tool string, args map[string]string, request map[string]any, question string) {
+		t.Helper()
+		cl := clients[client]
+		text, err := json.Marshal(args)
+		require.NoError(t, err)
+		want, err := check.Explain(t.Context(), scheduler.Request{Tool: tool, Args: text}, scheduler.Situation{})
+		require.NoError(t, err)
+		silent, granted := answer(request, "--client", cl.name), answer(request, "--client", cl.name, "--grant")
+		require.NotContains(t, silent, cl.before+allow, "%v", request)
+		switch want.Decision {
+		case policy.Allow:
+			require.Contains(t, []string{"", "{}\n"}, silent, "%s %v", cl.name, request)
+			if cl.name != "codex" { // its PreToolUse cannot allow
+				require.Contains(t, granted, cl.before+allow, "%v", request)
+			}
+			return
+		case policy.Deny:
+			question = deny
+		}
+		require.Contains(t, silent, cl.before+question, "%s %v: %s", cl.name, request, want.Reason)
+		require.Contains(t, granted, cl.before+question, "%s %v: %s", cl.name, request, want.Reason)
+	}
+	for i, line := range corpora(t) {
+		if os.Getenv("FETTLE_FULL") == "" && i%17 > 0 || line == "" {
+			continue
+		}
+		args := map[string]string{"command": line}
+		for k, cl := range clients {
+			compare(k, "run_shell_command", args, map[string]any{"hook_event_name": cl.event, "tool_name": cl.shell, "tool_input": args, "cwd": dir}, cl.ask)
+		}
+		compare(3, "run_shell_command", args, map[string]any{"hook_event_name": "beforeShellExecution", "command": line, "cwd": dir}, ask)
+	}
+	for _, path := range []string{"a.txt", dir + "/a.txt", ".git/config", ".fettle/policies.toml", "/etc/passwd", "AGENTS.md", home + "/.fettle/policies.toml"} {
+		for k, cl := range clients {
+			args := map[string]string{"file_path": path, "content": "x"}
+			compare(k, "write_file", args, map[string]any{"hook_event_name": cl.event, "tool_name": cl.write, "tool_input": args, "cwd": dir}, cl.ask)
+			args = map[string]string{"file_path": path}
+			compare(k, "read_file", args, map[string]any{"hook_event_name": cl.event, "tool_name": cl.read, "tool_input": args, "cwd": dir}, cl.ask)
+		}
+		compare(3, "read_file", map[string]string{"file_path": path}, map[string]any{"hook_event_name": "beforeReadFile", "file_path": path, "cwd": dir}, deny)
+	}
+	for k, cl := range clients {
+		compare(k, "teleport", nil, map[string]any{"hook_event_name": cl.event, "tool_name": "teleport", "tool_input": map[string]string{}, "cwd": dir}, cl.ask)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,6 +144,72 @@ func TestQuestions(t *testing.T) {
 			require.True(t, tt.want != "" || out == "", out)
 		})
 	}
+}
+
+// FD-03: a truncated request, and one with a field of another type, blocks the call, in
+// each client's form. Nothing is allowed.
+func TestDamagedRequestsBlock(t *testing.T) {
+	dir := project(t)
+	samples, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, samples)
+	for _, sample := range samples {
+		client, _, _ := strings.Cut(filepath.Base(sample), "-")
+		text, err := os.ReadFile(sample)
+		require.NoError(t, err)
+		request := strings.TrimSpace(strings.ReplaceAll(string(text), "$PROJECT", filepath.ToSlash(dir)))
+		blocks := func(damaged string) {
+			t.Helper()
+			code, out, errs := hook(t, damaged, "--client", client, "--grant")
+			require.Equal(t, guard.ExitBlocked, code, "%s: %s", sample, damaged)
+			require.Contains(t, errs, "fettle-guard denies the call")
+			require.Equal(t, client == "cursor", strings.Contains(out, `"permission":"deny"`), out)
+			require.NotContains(t, out, "allow")
+		}
+		for n := range len(request) {
+			blocks(request[:n])
+		}
+		blocks(request + "}")
+		blocks(request + request)
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal([]byte(request), &fields))
+		for _, name := range []string{"hook_event_name", "tool_name", "tool_input", "cwd", "permission_mode", "workspace_roots", "mcp_context", "command", "file_path"} {
+			for _, wrong := range []any{7, []any{map[string]any{}}} {
+				damaged := maps.Clone(fields)
+				damaged[name] = wrong
+				text, err := json.Marshal(damaged)
+				require.NoError(t, err)
+				if strings.Contains(sample, "edited") && name == "tool_input" {
+					continue // nothing is decided after an edit, so its arguments are not read
+				}
+				if _, used := fields[name]; !used && name == "tool_input" {
+					continue // the event has its arguments in other fields
+				}
+				blocks(string(text))
+			}
+		}
+	}
+}
+
+// FD-03: arguments with two values for the same thing block the call: the client may use
+// the other one. Equal values are one.
+func TestTwoNamesOfAnArgument(t *testing.T) {
+	for name, c := range clients() {
+		for toolName, tool := range c.tools {
+			for from, to := range tool.keys {
+				r := request{Tool: toolName, Cwd: "/p", Input: encode(map[string]any{from: "one", to: "two", "command": "ls"})}
+				if to == "command" {
+					r.Input = encode(map[string]any{from: "one", to: "two"})
+				}
+				_, err := c.calls(&r, toolCall, "/p")
+				require.ErrorContains(t, err, "two values of "+to, "%s %s %s", name, toolName, from)
+			}
+		}
+	}
+	r := request{Tool: "exec_command", Cwd: "/p", Input: json.RawMessage(`{"cmd":"ls","command":"ls"}`)}
+	calls, err := clients()["codex"].calls(&r, toolCall, "/p")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"command":"ls"}`, string(calls[0].Args))
 }
 
 // failing is a stream that fails.

@@ -3,7 +3,9 @@ package hook
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -112,24 +114,19 @@ func (c *client) calls(r *request, kind event, dir string) ([]decide.Call, error
 	if !known {
 		t = tool{name: r.Tool}
 	}
-	for _, from := range slices.Sorted(keysOf(t.keys)) {
-		to := t.keys[from]
-		if value, ok := args[from]; ok && args[to] == nil {
-			args[to] = value
-			delete(args, from)
+	for _, from := range slices.Sorted(maps.Keys(t.keys)) {
+		value, ok := args[from]
+		if !ok {
+			continue
 		}
+		to := t.keys[from]
+		if given, ok := args[to]; ok && !reflect.DeepEqual(given, value) { // the client may read either
+			return nil, fmt.Errorf("the arguments of %.60q have two values of %s", r.Tool, to)
+		}
+		args[to] = value
+		delete(args, from)
 	}
 	return inDirectory(t.name, args, r.Cwd, dir)
-}
-
-func keysOf(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // ofServer returns the call of an MCP server's tool, without its arguments.
