@@ -5,10 +5,10 @@ missing() { echo "$0: $*" >&2; exit 2; }
 
 # need_node checks that Node.js is installed in a sufficient version.
 need_node() {
-	command -v node >/dev/null || missing "node is not in the PATH; Node.js 22 or later is required (the npm package node contains it)"
+	command -v node >/dev/null || missing "node is not in the PATH; Node.js 22 or later is required; see README.md for one from npm"
 	local major
 	major=$(node -p 'process.versions.node.split(".")[0]')
-	[ "$major" -ge 22 ] || missing "node has version $(node -v); 22 or later is required"
+	[ "$major" -ge 22 ] || missing "node has version $(node -v); 22 or later is required; see README.md for one from npm"
 }
 
 # npm_package NAME VERSION prints the directory of an npm package. It searches the
