@@ -51,6 +51,44 @@ func TestVaryingArguments(t *testing.T) {
 	require.Equal(t, 1, asked(noteParams{Book: "home", Text: "one"}))
 	require.Equal(t, 1, asked(noteParams{Book: "work", Text: "one", Lock: true}))
 
+	// No text of the varying argument passes for another argument.
+	require.Equal(t, 1, asked(noteParams{Book: "third", Text: `","book":"work","text":"`}))
+	require.Zero(t, asked(noteParams{Book: "work", Text: "a\"\x00,\n}"}))
+
 	_, err = addNote(t, "texts")
 	require.ErrorContains(t, err, `argument "texts" in Varies is not in the schema`)
+}
+
+// FD-06: a saved approval applies in the next session, to the same calls.
+func TestVaryingArgumentsAreSaved(t *testing.T) {
+	t.Parallel()
+	type tagParams struct {
+		Book string         `json:"book"`
+		Tags map[string]any `json:"tags,omitempty"`
+	}
+	home, dir := t.TempDir(), t.TempDir()
+	open := func(answer bus.Outcome) func(p tagParams) int {
+		tool, err := tools.Define("tag", "Tags a book.", tools.KindExecute,
+			func(context.Context, tagParams) (tools.Result, error) {
+				return tools.Result{LLMContent: tools.Text("done")}, nil
+			},
+			tools.WithSpec(func(s *tools.Spec) { s.Varies = []string{"tags"} }))
+		require.NoError(t, err)
+		s := configtest.New(t, func(p *config.Parameters) {
+			p.Environment.HomeDir, p.TargetDir, p.Tools.Own = home, dir, []tools.DeclarativeTool{tool}
+		})
+		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return answer }
+		return func(p tagParams) int {
+			before := len(s.Confirmations())
+			require.Equal(t, scheduler.StatusSuccess, s.Call("tag", p).Status)
+			return len(s.Confirmations()) - before
+		}
+	}
+	asked := open(bus.ProceedAlwaysAndSave)
+	require.Equal(t, 1, asked(tagParams{Book: "work", Tags: map[string]any{"a": 1}}))
+	asked = open(bus.ProceedOnce)
+	require.Zero(t, asked(tagParams{Book: "work"}))
+	require.Zero(t, asked(tagParams{Book: "work", Tags: map[string]any{"b": "text"}}))
+	require.Zero(t, asked(tagParams{Book: "work", Tags: map[string]any{"b": []any{map[string]any{"c": "d"}}, "e": nil}}))
+	require.Equal(t, 1, asked(tagParams{Book: "home", Tags: map[string]any{"book": "work"}}))
 }
