@@ -100,7 +100,7 @@ func main() {
 // unreachable matches the errors of Go for a module that cannot be downloaded.
 var unreachable = regexp.MustCompile(`module lookup disabled|dial tcp|i/o timeout|connection refused|server response|no such host`)
 
-// A module that requires fettle, alone or with a kit, compiles with the versions that
+// FD-05: a module that requires fettle, alone or with a kit, compiles with the versions that
 // both require, and with FETTLE_FULL=1 is linked: its only replacement is the location of fettle.
 func TestEmbeddersModules(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestEmbeddersModules(t *testing.T) {
 	}
 }
 
-// An adapter resolves versions as an embedder's module does: its go.mod replaces fettle only. If it
+// FD-05: an adapter is a module that resolves versions as an embedder's does: its go.mod replaces fettle only. If it
 // builds, fettle and the kit are compatible.
 func TestAdaptersReplaceNothing(t *testing.T) {
 	t.Parallel()

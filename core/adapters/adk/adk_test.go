@@ -85,7 +85,7 @@ func of(c adaptertest.Call) *genai.Part {
 	return &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: args}}
 }
 
-// Every tool of a session is declared with its schema, and the list follows the
+// FD-05: every tool of a session is declared with its schema, and the list follows the
 // session.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })

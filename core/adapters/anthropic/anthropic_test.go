@@ -86,7 +86,7 @@ func serve(r *http.Request, story adaptertest.Story) (any, error) {
 	return map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "content": content}, nil
 }
 
-// Every tool of a session is declared on the wire with its schema.
+// FD-05: every tool of a session is declared on the wire with its schema.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	declared, err := anthropic.Toolset{Config: s.Config}.Tools()

@@ -59,7 +59,7 @@ func (a actor) WithTools(list []*schema.ToolInfo) (einomodel.ToolCallingChatMode
 	return a, nil
 }
 
-// Every tool of a session is declared, and its schema survives eino's type.
+// FD-05: every tool of a session is declared, and its schema survives eino's type.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	for _, d := range []model.Dialect{"", model.DialectGemini, model.DialectAnthropic} {

@@ -79,7 +79,7 @@ func serve(w http.ResponseWriter, r *http.Request, story adaptertest.Story) erro
 	}}})
 }
 
-// Every tool of a session is declared with the schema that Google documents, and
+// FD-05: every tool of a session is declared with the schema that Google documents, and
 // passes through the SDK's types unchanged.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })

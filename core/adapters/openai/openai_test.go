@@ -24,7 +24,7 @@ type declaration struct {
 	Strict                  bool
 }
 
-// Every tool of a session is declared on the wire of both APIs with its schema.
+// FD-05: every tool of a session is declared on the wire of both APIs with its schema.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	want, err := s.Declarations(model.DialectOpenAI)
