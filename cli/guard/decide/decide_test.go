@@ -58,6 +58,18 @@ priority = 100
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(settings, "settings.json"), []byte(`{"ui": {"theme": "dark"}, "model": {"name": "x"}}`), 0o600))
 	require.Equal(t, policy.Allow, read(), "appearance and models have no rules")
+	for text, want := range map[string]policy.Verdict{
+		`{"general": {"vimMode": true, "preferredEditor": "vi"}, "security": {"auth": {"selectedType": "x"}}, "ide": {"enabled": true}}`: policy.Allow,
+		`{"general": {"vimMode": true, "defaultApprovalMode": "plan"}}`:                                                                  policy.AskUser,
+		`{"security": {"auth": {}, "folderTrust": {"enabled": false}}}`:                                                                  policy.AskUser,
+		`{"general": 5}`:         policy.AskUser,
+		`{"general": {}}`:        policy.AskUser,
+		`{"general.vimMode": 1}`: policy.AskUser,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(settings, "settings.json"), []byte(text), 0o600))
+		require.Equal(t, want, read(), text)
+	}
+	require.NoError(t, os.Remove(filepath.Join(settings, "settings.json")))
 
 	e, err := decide.Open(t.Context(), decide.Options{Dir: dir})
 	require.NoError(t, err)

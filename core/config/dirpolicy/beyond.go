@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
@@ -88,8 +89,13 @@ func dotenvFiles(names layout.Layout, home, target string) []string {
 	return slices.Compact(files)
 }
 
-// harmless are the sections of settings that no decision depends on.
-var harmless = []string{"$schema", "ui", "model", "output", "telemetry", "hooks", "hooksConfig"}
+// harmless are the keys of settings that no decision depends on, with all keys below.
+var harmless = []string{
+	"$schema", "ui", "model", "output", "telemetry", "hooks", "hooksConfig", "theme", "preferredEditor", "ide", "privacy", "billing", "security.auth",
+	"general.vimMode", "general.preferredEditor", "general.openEditorInNewWindow", "general.enableNotifications", "general.notificationMethod",
+	"general.disableAutoUpdate", "general.enableAutoUpdate", "general.disableUpdateNag", "general.enableAutoUpdateNotification",
+	"general.maxAttempts", "general.retryFetchErrors", "general.sessionRetention", "general.checkpointing", "general.previewFeatures",
+}
 
 // decides reports whether a settings file may affect decisions.
 func decides(file string) bool {
@@ -105,5 +111,17 @@ func decides(file string) bool {
 		return len(bytes.TrimSpace(data)) > 0
 	}
 	top, ok := doc.Root().Value.(*position.Table)
-	return !ok || slices.ContainsFunc(top.Members, func(m *position.Member) bool { return !slices.Contains(harmless, m.Key) })
+	return !ok || slices.ContainsFunc(top.Members, func(m *position.Member) bool { return !isHarmless(m.Key, m) })
+}
+
+// isHarmless reports whether no decision depends on a key, or on any of those below it.
+func isHarmless(path string, m *position.Member) bool {
+	if strings.Contains(m.Key, ".") { // not the notation of a key below another
+		return false
+	}
+	if slices.Contains(harmless, path) {
+		return true
+	}
+	section, ok := m.Value.(*position.Table)
+	return ok && len(section.Members) > 0 && !slices.ContainsFunc(section.Members, func(m *position.Member) bool { return !isHarmless(path+"."+m.Key, m) })
 }
