@@ -81,6 +81,7 @@ func run(ctx context.Context, s guard.Streams, args []string, answer func(contex
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	late := fmt.Errorf("no decision within %s", o.timeout)
 	type outcome struct {
 		answer any
 		err    error
@@ -106,10 +107,12 @@ func run(ctx context.Context, s guard.Streams, args []string, answer func(contex
 	}()
 	select {
 	case out := <-done:
-		if out.err != nil {
+		switch {
+		case ctx.Err() != nil: // what the decision is based on may be incomplete
+			return block(s, c, late)
+		case out.err != nil:
 			return block(s, c, out.err)
-		}
-		if out.answer == nil {
+		case out.answer == nil:
 			return guard.ExitDone
 		}
 		if err := write(s.Out, out.answer); err != nil {
@@ -117,8 +120,20 @@ func run(ctx context.Context, s guard.Streams, args []string, answer func(contex
 		}
 		return guard.ExitDone
 	case <-ctx.Done():
-		return block(s, c, fmt.Errorf("no decision within %s", o.timeout))
+		return block(s, c, late)
 	}
+}
+
+// discards reports whether the output of a stream is lost, as that of a closed stdout, for
+// which the runtime opens the null device.
+func discards(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	own, err := file.Stat()
+	null, noNull := os.Stat(os.DevNull)
+	return err != nil || noNull == nil && os.SameFile(own, null)
 }
 
 // block reports an error in the client's blocking form.
@@ -137,6 +152,9 @@ func block(s guard.Streams, c *client, err error) int {
 
 // write writes an answer as one line of JSON.
 func write(w io.Writer, answer any) error {
+	if discards(w) {
+		return errors.New("stdout is closed")
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -264,9 +265,9 @@ func TestFailuresBlock(t *testing.T) {
 // FD-03: a panic, the time limit and closed streams block the call.
 func TestBrokenRunsBlock(t *testing.T) {
 	claude := []string{"--client", "claude"}
-	start := func(in io.Reader, out io.Writer, answer func(context.Context, *options, *client, []byte) (any, error)) (int, string) {
+	start := func(in io.Reader, out io.Writer, answer func(context.Context, *options, *client, []byte) (any, error), more ...string) (int, string) {
 		var stderr bytes.Buffer
-		code := run(t.Context(), guard.Streams{In: in, Out: out, Err: &stderr}, claude, answer)
+		code := run(t.Context(), guard.Streams{In: in, Out: out, Err: &stderr}, append(slices.Clip(claude), more...), answer)
 		return code, stderr.String()
 	}
 	code, errs := start(strings.NewReader("{}"), io.Discard, func(context.Context, *options, *client, []byte) (any, error) { panic("lost") })
@@ -281,6 +282,20 @@ func TestBrokenRunsBlock(t *testing.T) {
 	code, errs = start(strings.NewReader("{}"), failing{}, said)
 	require.Equal(t, guard.ExitBlocked, code)
 	require.Contains(t, errs, "write the answer")
+
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a closed stdout
+	require.NoError(t, err)
+	code, errs = start(strings.NewReader("{}"), null, said)
+	require.NoError(t, null.Close())
+	require.Equal(t, guard.ExitBlocked, code)
+	require.Contains(t, errs, "stdout is closed")
+
+	code, errs = start(strings.NewReader("{}"), io.Discard, func(ctx context.Context, _ *options, _ *client, _ []byte) (any, error) {
+		<-ctx.Done() // an answer after the limit
+		return struct{}{}, nil
+	}, "--timeout", "1ms")
+	require.Equal(t, guard.ExitBlocked, code)
+	require.Contains(t, errs, "no decision within 1ms")
 
 	synctest.Test(t, func(t *testing.T) { // a client that never ends its request
 		in, end := io.Pipe()
