@@ -49,7 +49,7 @@ func ParseTOML(data []byte) (*Table, error) {
 	}
 	e := &Error{Message: err.Error()}
 	if syntax := (*unstable.ParserError)(nil); errors.As(err, &syntax) {
-		b.at = min(len(b.data)-cap(syntax.Highlight), max(len(b.data)-1, 0)) // it is a slice of data
+		b.at = max(0, min(len(b.data)-cap(syntax.Highlight), len(b.data)-1)) // it is a slice of data
 	}
 	e.Line, e.Column = b.lines.place(b.at)
 	return nil, e
