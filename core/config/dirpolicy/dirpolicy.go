@@ -74,7 +74,7 @@ func (p *Policy) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.rules, err = rules.Open(ctx, rules.Options{
-		Workspace: p.workspace, AdminDir: o.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(target, o.Layout.Dir), Paths: o.Paths,
+		Workspace: directory{target, p.workspace.Directories(), p.workspace.RealDirectories()}, AdminDir: o.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(target, o.Layout.Dir), Paths: o.Paths,
 		Trusted: p.state == trust.Trusted, NoSaving: true,
 		Engine: policy.Options{
 			ReadOnlyTable: true, PlansDir: filepath.Join(target, o.Layout.Plans()), Servers: o.Servers,
@@ -87,6 +87,17 @@ func (p *Policy) open(ctx context.Context, o Options) (err error) {
 	p.beyond = beyond(o.Layout, home, target)
 	return nil
 }
+
+// directory describes a directory that is no fork. It has no workspace, whose methods a program would link.
+type directory struct {
+	target     string
+	dirs, real []string
+}
+
+func (d directory) Target() string                       { return d.target }
+func (d directory) Directories() []string                { return d.dirs }
+func (d directory) RealDirectories() []string            { return d.real }
+func (d directory) RealPath(path string) (string, error) { return workspace.RealPath(path) }
 
 // Close releases the directory.
 func (p *Policy) Close() error { return p.workspace.Close() }

@@ -1,10 +1,10 @@
 package workspace
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"io/fs"
+	"math/rand/v2"
 	"os"
+	"strconv"
 )
 
 // directory is an open directory. Methods with a parameter rel take a cleaned relative path ("." is
@@ -65,7 +65,5 @@ type entry struct {
 const hiddenPrefix = ".fettle-overlay-"
 
 func hiddenName() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails
-	return hiddenPrefix + hex.EncodeToString(b[:])
+	return hiddenPrefix + strconv.FormatUint(rand.Uint64(), 16) //nolint:gosec // a name that is in use is not overwritten
 }
