@@ -96,6 +96,9 @@ func Attach(ctx context.Context, nc *nats.Conn, b *bus.MessageBus, o Options) (*
 		cancel()
 		return nil, errors.Join(err, g.unsubscribe())
 	}
+	started := message(o.Prefix+".ask."+o.Session, o.Session, nil)
+	started.Header.Set(headerKind, kindStarted)
+	_ = g.send(started) // a process that was killed has not ended its questions
 	g.waiting.Go(func() { onReconnect(ctx, nc, g.announce) })
 	g.events = bus.Observe(ctx, b, g.event)
 	g.asks = []*bus.Subscription{
@@ -314,7 +317,7 @@ func (g *Bridge) answer(m *nats.Msg) {
 	if err := g.accept(m); err != nil {
 		reply.Header.Set(headerError, codeOf(err))
 	}
-	if m.Reply != "" {
+	if strings.HasPrefix(m.Reply, inboxes) {
 		_ = g.nc.PublishMsg(reply)
 	}
 }
@@ -322,6 +325,9 @@ func (g *Bridge) answer(m *nats.Msg) {
 func (g *Bridge) accept(m *nats.Msg) error {
 	if m.Header.Get(headerVersion) != Version {
 		return ErrVersion
+	}
+	if fromStream(m) {
+		return bus.ErrInvalid
 	}
 	decoded, err := bus.Unmarshal(m.Data)
 	if err != nil {

@@ -18,6 +18,9 @@
 // A session never waits for a front end or for the server: events that cannot be sent are dropped
 // and counted, and the sequence numbers show the gap to each front end. The package does not know
 // what a session is beyond its bus, nor how users are authenticated.
+//
+// Replies go only to subjects that begin with _INBOX, as those of nats.go do, also with
+// nats.CustomInboxPrefix("_INBOX_NAME").
 package natsbus
 
 import (
@@ -44,7 +47,7 @@ const (
 	headerSession = "Fettle-Session"
 	headerSeq     = "Fettle-Seq"     // of an event: 1, 2, …, dropped ones included
 	headerDropped = "Fettle-Dropped" // number of events dropped so far
-	headerKind    = "Fettle-Kind"    // on ask: a question or its end
+	headerKind    = "Fettle-Kind"    // on ask: a question, its end, or the begin of the session
 	headerID      = "Fettle-Id"      // correlation id of a question
 	headerExpires = "Fettle-Expires" // end of the time for an answer, RFC 3339
 	headerReason  = "Fettle-Reason"  // of the end of a question: a code
@@ -55,6 +58,7 @@ const (
 
 // The values of headerKind.
 const (
+	kindStarted  = "started" // the session is connected anew: its earlier questions have ended
 	kindQuestion = "question"
 	kindSettled  = "settled"
 )
@@ -131,6 +135,14 @@ func CheckSession(id string) error {
 	}
 	return nil
 }
+
+// fromStream reports whether a server with JetStream sent the message out of a stream. A user who
+// may read a stream chooses the subject of such a message, so it proves nothing about its sender.
+func fromStream(m *nats.Msg) bool { return m.Header.Get(nats.JSStream) != "" }
+
+// inboxes begins the subjects to which a session replies. The sender of a request chooses the
+// subject of its reply, so other subjects could be written in the name of the session.
+const inboxes = "_INBOX"
 
 // message returns a message with the headers that each one has.
 func message(subject, session string, data []byte) *nats.Msg {

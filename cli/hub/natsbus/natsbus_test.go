@@ -282,6 +282,31 @@ func TestReconnect(t *testing.T) {
 	require.NoError(t, next(t, second).err)
 }
 
+// HB-03: the questions of a session that was killed end for front ends when the session is
+// connected again; other sessions keep theirs.
+func TestKilledSession(t *testing.T) {
+	s := serve(t, 0)
+	b := bus.New(bus.Options{})
+	dying := connect(t, s)
+	bridge, err := natsbus.Attach(t.Context(), dying, b, natsbus.Options{Session: "app.s1"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = bridge.Close(); _ = b.Close() })
+	f := watch(t, connect(t, s), natsbus.WatchOptions{})
+	_ = ask(t, b, "1")
+	first := next(t, f.questions)
+	other := attach(t, connect(t, s), natsbus.Options{Session: "app.s2"})
+	kept := ask(t, other.MessageBus, "1")
+	q := next(t, f.questions)
+	dying.Close() // nothing more is sent, as after SIGKILL
+	again := attach(t, connect(t, s), natsbus.Options{Session: "app.s1"})
+	require.Equal(t, natsbus.Settled{Session: "app.s1", ID: "1", Err: natsbus.ErrGone}, next(t, f.settled))
+	require.ErrorIs(t, first.Answer(t.Context(), yes("1")), bus.ErrUnknownQuestion)
+	require.NoError(t, q.Answer(t.Context(), yes("1")))
+	require.NoError(t, next(t, kept).err)
+	require.NoError(t, again.Publish(bus.ToolOutput{CallID: "c"}))
+	next(t, f.events)
+}
+
 // A name that is not one token of a subject is refused: it could reach other sessions.
 func TestCheckToken(t *testing.T) {
 	for name, ok := range map[string]bool{"a-1_Z": true, "": false, "a.b": false, "*": false, ">": false, "a b": false, "ä": false, strings.Repeat("a", 129): false} {

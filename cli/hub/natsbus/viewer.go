@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,11 +103,21 @@ type Viewer struct {
 	waiting sync.WaitGroup
 
 	mu      sync.Mutex
-	seqs    map[string]uint64 // last number by session
-	shown   map[string]string // digests of open questions, by session and id
+	seqs    map[string]uint64           // last number by session
+	shown   map[string]map[string]asked // open questions, by session and id
 	missed  uint64
 	refused uint64
 }
+
+// asked is a question that was shown.
+type asked struct {
+	digest  string
+	expires time.Time
+}
+
+// rememberedSessions is the number of sessions beyond which the gap before the next event of each
+// is not counted, and questions whose time is over are forgotten.
+const rememberedSessions = 50_000
 
 // Watch receives the events and questions of sessions until [Viewer.Close] or the end of ctx. The
 // open questions are received first. The connection remains the caller's.
@@ -119,7 +131,7 @@ func Watch(ctx context.Context, nc *nats.Conn, o WatchOptions) (*Viewer, error) 
 		session = o.Session
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	v := &Viewer{nc: nc, o: o, stop: cancel, seqs: map[string]uint64{}, shown: map[string]string{}}
+	v := &Viewer{nc: nc, o: o, stop: cancel, seqs: map[string]uint64{}, shown: map[string]map[string]asked{}}
 	handlers := map[string]nats.MsgHandler{}
 	if o.Event != nil {
 		handlers["event"] = v.event
@@ -180,7 +192,7 @@ func (v *Viewer) refuse() {
 // sessionOf returns the session of a message. The subject decides: it is what the server checks.
 func (v *Viewer) sessionOf(m *nats.Msg) (string, bool) {
 	_, session, _ := strings.Cut(strings.TrimPrefix(m.Subject, v.o.Prefix+"."), ".") // after event or ask
-	return session, m.Header.Get(headerVersion) == Version && m.Header.Get(headerSession) == session
+	return session, m.Header.Get(headerVersion) == Version && m.Header.Get(headerSession) == session && !fromStream(m)
 }
 
 func (v *Viewer) event(m *nats.Msg) {
@@ -197,6 +209,9 @@ func (v *Viewer) event(m *nats.Msg) {
 		e.Missed = seq - last - 1
 		v.missed += e.Missed
 	}
+	if len(v.seqs) >= rememberedSessions {
+		clear(v.seqs)
+	}
 	v.seqs[session] = seq
 	v.mu.Unlock()
 	v.o.Event(e)
@@ -204,17 +219,29 @@ func (v *Viewer) event(m *nats.Msg) {
 
 func (v *Viewer) ask(m *nats.Msg) {
 	session, ok := v.sessionOf(m)
-	id := m.Header.Get(headerID)
-	if !ok || id == "" {
+	id, kind := m.Header.Get(headerID), m.Header.Get(headerKind)
+	if !ok || id == "" && kind != kindStarted {
 		v.refuse()
 		return
 	}
-	key := session + "." + id
-	switch m.Header.Get(headerKind) {
+	switch kind {
+	case kindStarted:
+		v.mu.Lock()
+		gone := v.shown[session]
+		delete(v.shown, session)
+		v.mu.Unlock()
+		for _, id := range slices.Sorted(maps.Keys(gone)) {
+			if v.o.Settled != nil {
+				v.o.Settled(Settled{Session: session, ID: id, Err: ErrGone})
+			}
+		}
 	case kindSettled:
 		v.mu.Lock()
-		_, known := v.shown[key]
-		delete(v.shown, key)
+		_, known := v.shown[session][id]
+		delete(v.shown[session], id)
+		if len(v.shown[session]) == 0 {
+			delete(v.shown, session)
+		}
 		v.mu.Unlock()
 		if known && v.o.Settled != nil {
 			v.o.Settled(Settled{Session: session, ID: id, Actor: m.Header.Get(headerActor), Err: errorOf(m.Header.Get(headerReason))})
@@ -226,17 +253,39 @@ func (v *Viewer) ask(m *nats.Msg) {
 			return
 		}
 		digest := Digest(session, m.Data)
-		v.mu.Lock()
-		known := v.shown[key] == digest
-		v.shown[key] = digest
-		v.mu.Unlock()
-		if known || v.o.Question == nil {
+		expires, _ := time.Parse(time.RFC3339, m.Header.Get(headerExpires)) // zero without a limit
+		if v.knows(session, id, asked{digest, expires}) || v.o.Question == nil {
 			return
 		}
-		expires, _ := time.Parse(time.RFC3339, m.Header.Get(headerExpires)) // zero without a limit
 		v.o.Question(&Question{Session: session, ID: id, Digest: digest, Expires: expires, Message: decoded, viewer: v})
 	default:
 		v.refuse()
+	}
+}
+
+// knows reports whether a question was shown, and remembers it.
+func (v *Viewer) knows(session, id string, q asked) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.shown[session] == nil {
+		if len(v.shown) >= rememberedSessions {
+			v.forget(time.Now())
+		}
+		v.shown[session] = map[string]asked{}
+	}
+	known := v.shown[session][id].digest == q.digest
+	v.shown[session][id] = q
+	return known
+}
+
+// forget removes the questions whose time is over: their sessions have ended without a message.
+// v.mu is held.
+func (v *Viewer) forget(now time.Time) {
+	for session, all := range v.shown {
+		maps.DeleteFunc(all, func(_ string, q asked) bool { return !q.expires.IsZero() && now.After(q.expires) })
+		if len(all) == 0 {
+			delete(v.shown, session)
+		}
 	}
 }
 

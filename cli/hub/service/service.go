@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/fettle-dev/fettle/cli/hub/keys"
 	"github.com/fettle-dev/fettle/cli/hub/natsbus"
 	"github.com/fettle-dev/fettle/cli/hub/store"
 	"github.com/fettle-dev/fettle/core/bus"
@@ -117,6 +118,11 @@ func (s *Service) handle(ctx context.Context, m *nats.Msg) {
 	ctx, cancel := context.WithTimeout(ctx, handleTime)
 	defer cancel()
 	tokens := strings.Split(strings.TrimPrefix(m.Subject, store.Prefix), ".") // api, method, user
+	// The permissions of the sender do not cover the subject of the reply, which the hub may publish
+	// to. The server itself sends messages out of streams, to any subject that a reader names.
+	if !strings.HasPrefix(m.Reply, keys.Inbox(tokens[2])+".") || m.Header.Get(jetstream.StreamHeader) != "" {
+		return
+	}
 	r, err := s.answer(ctx, tokens[1], tokens[2], m.Data)
 	r.V = Version
 	if err != nil {

@@ -95,6 +95,9 @@ type Line struct {
 // ErrVersion is returned for a value that a newer program has written.
 var ErrVersion = errors.New("store: a newer program has written this; update this program")
 
+// ErrInvalid is returned for a value that is no job.
+var ErrInvalid = errors.New("store: the value is no job")
+
 // Retention limits what the streams keep.
 type Retention struct {
 	Log      time.Duration // age of logs and of the states of jobs; 0: 30 days
@@ -173,23 +176,36 @@ func (s *Store) Submit(ctx context.Context, j Job) error {
 	return nil
 }
 
+// ErrNoState is returned for a job whose state does not exist: it was never submitted, or retention
+// has removed it.
+var ErrNoState = errors.New("store: the job has no state; it has expired or was not submitted")
+
 // Get returns a job and the revision of its state.
 func (s *Store) Get(ctx context.Context, workspace, id string) (Job, uint64, error) {
 	e, err := s.states.Get(ctx, key(workspace, id))
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return Job{}, 0, ErrNoState
+	}
 	if err != nil {
 		return Job{}, 0, fmt.Errorf("store: read the job %.40s: %w", id, err)
 	}
 	j, err := decode(e.Value())
+	if err == nil && (j.ID != id || j.Workspace != workspace) {
+		err = fmt.Errorf("%w: it is the state of another job", ErrInvalid)
+	}
 	return j, e.Revision(), err
 }
 
 func decode(data []byte) (Job, error) {
 	var j Job
 	if err := json.Unmarshal(data, &j); err != nil {
-		return j, fmt.Errorf("store: read a job: %w", err)
+		return j, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if j.V > Version {
 		return j, ErrVersion
+	}
+	if err := errors.Join(natsbus.CheckToken(j.ID), natsbus.CheckToken(j.Workspace)); j.V < 1 || err != nil {
+		return j, fmt.Errorf("%w: its version is %d: %w", ErrInvalid, j.V, err)
 	}
 	return j, nil
 }
@@ -290,8 +306,18 @@ func (s *Store) Queue(ctx context.Context, workspace string, wait time.Duration)
 	return c, nil
 }
 
-// Decode returns the job of a message of a queue.
-func Decode(data []byte) (Job, error) { return decode(data) }
+// Decode returns the job of a message of the queue of a workspace. A message that the server has
+// sent out of a stream is refused: the subject of such a message is chosen by its reader.
+func Decode(m jetstream.Msg, workspace string) (Job, error) {
+	if m.Headers().Get(jetstream.StreamHeader) != "" {
+		return Job{}, fmt.Errorf("%w: the message was copied from a stream", ErrInvalid)
+	}
+	j, err := decode(m.Data())
+	if err == nil && j.Workspace != workspace {
+		return j, fmt.Errorf("%w of the workspace %s: its workspace is %s", ErrInvalid, workspace, j.Workspace)
+	}
+	return j, err
+}
 
 // Log appends a line to the log of a job, and returns once it is stored.
 func (s *Store) Log(ctx context.Context, workspace, id string, l Line) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fettle-dev/fettle/cli/hub/natsbus"
 	"github.com/fettle-dev/fettle/core/bus"
@@ -20,6 +21,7 @@ const (
 // state is what the page knows of the sessions.
 type state struct {
 	done chan struct{}
+	now  func() time.Time
 
 	mu        sync.Mutex
 	questions []*natsbus.Question // the oldest first
@@ -36,8 +38,8 @@ type live struct {
 	Output string
 }
 
-func newState() *state {
-	return &state{done: make(chan struct{}), live: map[string]*live{}, change: make(chan struct{})}
+func newState(now func() time.Time) *state {
+	return &state{now: now, done: make(chan struct{}), live: map[string]*live{}, change: make(chan struct{})}
 }
 
 func (s *state) close() {
@@ -65,6 +67,7 @@ func (s *state) note() {
 func (s *state) question(q *natsbus.Question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(q.Session, q.ID) // an earlier form of it
 	if len(s.questions) >= maxQuestions {
 		s.refused++
 		return
@@ -76,14 +79,25 @@ func (s *state) question(q *natsbus.Question) {
 func (s *state) settled(e natsbus.Settled) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.questions = slices.DeleteFunc(s.questions, func(q *natsbus.Question) bool { return q.Session == e.Session && q.ID == e.ID })
+	s.drop(e.Session, e.ID)
 	s.note()
 }
 
-// open returns the open questions.
+// drop removes a question. s.mu is held.
+func (s *state) drop(session, id string) {
+	s.questions = slices.DeleteFunc(s.questions, func(q *natsbus.Question) bool { return q.Session == session && q.ID == id })
+}
+
+// grace is the time after the end of a question by which a session has reported it, and by which
+// the clocks of machines may differ.
+const grace = time.Minute
+
+// open returns the open questions. A session that was killed has not reported the end of its own.
 func (s *state) open() (all []*natsbus.Question, refused int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	over := s.now().Add(-grace)
+	s.questions = slices.DeleteFunc(s.questions, func(q *natsbus.Question) bool { return !q.Expires.IsZero() && q.Expires.Before(over) })
 	return slices.Clone(s.questions), s.refused
 }
 

@@ -79,7 +79,7 @@ func New(ctx context.Context, o Options) (*Site, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Site{o: o, state: newState(), signIns: map[string]*signIn{}}
+	s := &Site{o: o, state: newState(o.Now), signIns: map[string]*signIn{}}
 	var err error
 	if s.pages, err = template.New("").Funcs(functions()).ParseFS(files, "pages.html"); err != nil {
 		return nil, fmt.Errorf("web: pages: %w", err)

@@ -33,6 +33,7 @@ const patience = 30 * time.Second
 type site struct {
 	t     testing.TB
 	users keys.Dir
+	hub   *server.Server
 	nc    *nats.Conn
 	store *store.Store
 	bus   *bus.MessageBus
@@ -46,6 +47,7 @@ func newSite(t testing.TB) *site {
 	hub, err := server.Start(server.Options{Addr: "127.0.0.1:0", Dir: t.TempDir(), NoSync: true})
 	require.NoError(t, err)
 	t.Cleanup(hub.Close)
+	s.hub = hub
 	s.nc, err = hub.Connect()
 	require.NoError(t, err)
 	t.Cleanup(s.nc.Close)
@@ -357,6 +359,30 @@ func TestLargeQuestions(t *testing.T) {
 	require.Less(t, time.Since(start), 5*time.Second)
 	require.Less(t, len(page), 200<<10)
 	require.Contains(t, page, "Only the oldest 20 are shown.")
+}
+
+// HB-05: a question whose session was killed leaves the page when the session continues, and
+// otherwise after its time.
+func TestQuestionsOfKilledSessions(t *testing.T) {
+	s := newSite(t)
+	b := s.signIn("ann", keys.Approver)
+	messages := bus.New(bus.Options{})
+	dying, err := s.hub.Connect()
+	require.NoError(t, err)
+	bridge, err := natsbus.Attach(t.Context(), dying, messages, natsbus.Options{Session: "app.j2"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = bridge.Close(); _ = messages.Close() })
+	_, _ = ask(&site{bus: messages}, edit("1", "f.txt", "+x\n", "x")), ask(s, edit("1", "g.txt", "+x\n", "x"))
+	b.shown("/", "Open questions: 2")
+	dying.Close()
+	b.shown("/", "Open questions: 2")
+	again := bus.New(bus.Options{})
+	resumed, err := natsbus.Attach(t.Context(), s.nc, again, natsbus.Options{Session: "app.j2"})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = resumed.Close(); _ = again.Close() })
+	require.NotContains(t, b.shown("/", "Open questions: 1"), "f.txt")
+	s.now = s.now.Add(12 * time.Minute)
+	b.shown("/", "Open questions: 0")
 }
 
 // HB-05: the page is told of changes, and its parts can be reached by keyboard and on a small

@@ -42,16 +42,27 @@ type run struct {
 	window   time.Duration // the longest time between such a check and its exchange
 }
 
-// run runs the job, and reports whether its outcome is stored.
-func (r *run) run(ctx context.Context) bool {
+// run runs the job, and reports whether its outcome is stored. An error is about the job itself: it
+// cannot be run.
+func (r *run) run(ctx context.Context) (stored bool, err error) {
+	submitted, by, overwritten := r.job, "", false
 	if err := r.persist(ctx, func() (err error) {
-		r.job, r.revision, err = r.store.Get(ctx, r.job.Workspace, r.job.ID)
+		if r.job, r.revision, err = r.store.Get(ctx, submitted.Workspace, submitted.ID); err != nil {
+			return err
+		}
+		by, err = r.store.CancelledBy(ctx, submitted.ID)
 		return err
-	}); err != nil {
-		return false
+	}); errors.Is(err, store.ErrVersion) || errors.Is(err, store.ErrNoState) {
+		return false, err
+	} else if err != nil && !errors.Is(err, store.ErrInvalid) {
+		return false, nil
+	} else if err != nil { // the next write replaces it
+		r.job, overwritten = submitted, true
 	}
+	// What to do is what was submitted. Workers can write states, and only the hub can submit.
+	r.job.Prompt, r.job.By, r.job.Session, r.job.Restore = submitted.Prompt, submitted.By, submitted.Session, submitted.Restore
 	if r.job.Status.Final() {
-		return true
+		return true, nil
 	}
 	r.lines = newLines(func(ctx context.Context, l store.Line) error {
 		return r.store.Log(ctx, r.job.Workspace, r.job.ID, l)
@@ -60,16 +71,22 @@ func (r *run) run(ctx context.Context) bool {
 	r.job.Attempts++
 	r.job.Unfinished = slices.DeleteFunc(r.job.Unfinished, store.Unfinished.IsFile) // hashes settle them
 	r.doubtful = slices.Clone(r.job.Unfinished)
+	if overwritten {
+		return r.finish(ctx, store.Failed, "The state of the job was overwritten by another program. Submit it again."), nil
+	}
+	if by != "" { // before it started
+		return r.finish(ctx, store.Cancelled, display.Sentence(cancelled(by).Error())), nil
+	}
 	if r.save(ctx) != nil {
 		r.lines.close(ctx)
-		return false
+		return false, nil
 	}
 	r.lines.add("state", fmt.Sprintf("The worker %s runs the job, attempt %d.", r.o.Name, r.job.Attempts))
 	status, text := store.Failed, fmt.Sprintf("The job was delivered %d times, and each worker ended while it ran.", maxAttempts)
 	if r.job.Attempts <= maxAttempts {
 		status, text = r.converse(ctx)
 	}
-	return r.finish(ctx, status, text)
+	return r.finish(ctx, status, text), nil
 }
 
 // save stores the state of the job. Another write meanwhile is not expected: only the owner of the

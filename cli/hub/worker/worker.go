@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,7 +78,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// persist calls f until it succeeds or ctx ends. It reports the first of equal errors.
+// permanent are the errors that a repetition does not cure.
+func permanent() []error {
+	return []error{nats.ErrPermissionViolation, nats.ErrAuthorization, store.ErrVersion, store.ErrInvalid, store.ErrNoState}
+}
+
+// persist calls f until it succeeds, ctx ends or the error is permanent. It reports the first of
+// equal errors.
 func (w *worker) persist(ctx context.Context, f func() error) error {
 	var last string
 	for {
@@ -85,7 +92,7 @@ func (w *worker) persist(ctx context.Context, f func() error) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if errors.Is(err, nats.ErrPermissionViolation) || errors.Is(err, nats.ErrAuthorization) {
+		if slices.ContainsFunc(permanent(), func(one error) bool { return errors.Is(err, one) }) {
 			return err
 		}
 		if text := err.Error(); text != last {
@@ -197,21 +204,24 @@ func (w *worker) next(ctx context.Context, queue jetstream.Consumer) (jetstream.
 
 // deliver runs the job of a message, and acknowledges it once the outcome is stored.
 func (w *worker) deliver(ctx context.Context, m jetstream.Msg) {
-	j, err := store.Decode(m.Data())
-	if err != nil { // of a newer program, or malformed: another worker may read it
-		w.o.Report(err.Error())
-		_ = m.NakWithDelay(time.Minute)
+	j, err := store.Decode(m, w.o.Workspace)
+	if err != nil {
+		w.reject(m, err)
 		return
 	}
 	r := &run{worker: w, job: j}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var alive sync.WaitGroup
-	alive.Go(func() { r.keepAlive(ctx, m, cancel) })
-	stored := r.run(ctx)
+	alive.Go(func() { r.keepAlive(ctx, m, j.ID, cancel) })
+	stored, err := r.run(ctx)
 	cancel(nil)
 	alive.Wait()
-	if !stored {
+	switch {
+	case err != nil:
+		w.reject(m, err)
+		return
+	case !stored:
 		_ = m.Nak() // if the hub does not receive it, the message is delivered after its wait
 		return
 	}
@@ -220,14 +230,28 @@ func (w *worker) deliver(ctx context.Context, m jetstream.Msg) {
 	_ = m.DoubleAck(last) // otherwise it is delivered again, found finished, and acknowledged
 }
 
+// reject gives a message back that this program cannot read, because a newer program may, and
+// removes one that is no job of the workspace: no worker could ever run it, and it would block the
+// jobs behind it.
+func (w *worker) reject(m jetstream.Msg, err error) {
+	w.o.Report(err.Error())
+	if errors.Is(err, store.ErrVersion) {
+		_ = m.NakWithDelay(time.Minute)
+		return
+	}
+	_ = m.TermWithReason(err.Error())
+}
+
 // errCancelled is the cause of a job's end by a user.
 var errCancelled = errors.New("cancelled by a user")
 
+func cancelled(by string) error { return fmt.Errorf("%w: %s", errCancelled, by) }
+
 // keepAlive tells the queue that the job runs, and ends the job when a user cancels it.
-func (r *run) keepAlive(ctx context.Context, m jetstream.Msg, cancel context.CancelCauseFunc) {
+func (r *run) keepAlive(ctx context.Context, m jetstream.Msg, id string, cancel context.CancelCauseFunc) {
 	now := make(chan struct{}, 1)
 	sub, err := r.o.NC.Subscribe(store.Prefix+"cancel."+r.o.Workspace, func(m *nats.Msg) {
-		if string(m.Data) == r.job.ID {
+		if string(m.Data) == id {
 			select {
 			case now <- struct{}{}:
 			default:
@@ -240,9 +264,8 @@ func (r *run) keepAlive(ctx context.Context, m jetstream.Msg, cancel context.Can
 	tick := time.NewTicker(r.o.LeaseFor / 5)
 	defer tick.Stop()
 	for {
-		by, err := r.store.CancelledBy(ctx, r.job.ID)
-		if err == nil && by != "" {
-			cancel(fmt.Errorf("%w: %s", errCancelled, by))
+		if by, err := r.store.CancelledBy(ctx, id); err == nil && by != "" {
+			cancel(cancelled(by))
 		}
 		_ = m.InProgress()
 		select {
