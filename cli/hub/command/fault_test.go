@@ -236,7 +236,7 @@ func TestLoad(t *testing.T) {
 }
 
 // memory returns the resident memory of a process in bytes; 0 where the system does not list it.
-func memory(t *testing.T, p *process) int64 {
+func memory(t testing.TB, p *process) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Process.Pid))
 	if err != nil {

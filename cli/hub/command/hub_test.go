@@ -34,8 +34,11 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Args[0] == program {
+	switch os.Args[0] {
+	case program:
 		os.Exit(command.Main())
+	case nodeProgram:
+		os.Exit(serveNode(os.Args[1]))
 	}
 	os.Exit(m.Run())
 }
@@ -46,6 +49,7 @@ type hub struct {
 	home string
 	dir  string // of the hub
 	app  string // the workspace
+	nats string // URLs of a cluster; "": the hub embeds its server
 }
 
 // process is a running process.
@@ -77,13 +81,21 @@ func (h *hub) command(args ...string) *exec.Cmd {
 	require.NoError(h.t, err)
 	cmd := exec.Command(exe)
 	cmd.Args = append([]string{program, "--dir", h.dir}, args...)
+	if h.nats != "" {
+		cmd.Args = append(cmd.Args, "--nats", h.nats)
+	}
 	cmd.Env = append(os.Environ(), "HOME="+h.home, "FETTLE_HOME=", "DBUS_SESSION_BUS_ADDRESS=")
 	return cmd
 }
 
 func (h *hub) start(args ...string) *process {
 	h.t.Helper()
-	p := &process{h.command(args...), &output{}, make(chan struct{})}
+	return h.startCommand(h.command(args...))
+}
+
+func (h *hub) startCommand(cmd *exec.Cmd) *process {
+	h.t.Helper()
+	p := &process{cmd, &output{}, make(chan struct{})}
 	p.Stdout, p.Stderr = p.out, p.out
 	require.NoError(h.t, p.Start())
 	go func() { _ = p.Wait(); close(p.done) }()
@@ -169,6 +181,9 @@ func (h *hub) addUser(u keys.User) {
 }
 
 func (h *hub) url() string {
+	if h.nats != "" {
+		return h.nats
+	}
 	data, _ := os.ReadFile(filepath.Join(h.dir, "url"))
 	return strings.TrimSpace(string(data))
 }
