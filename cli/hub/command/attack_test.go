@@ -85,7 +85,7 @@ func TestMessagesOutOfStreams(t *testing.T) {
 	require.Equal(t, "running", h.job(id).Status)
 	require.Equal(t, "one\ntwo\n", h.read("f.txt"))
 	require.NoError(t, q.Answer(t.Context(), yes(q))) // it is still open
-	eventually(t, func() bool { return h.job(id).Status == "done" })
+	h.ends(id, "done")
 	require.Empty(t, h.job("requested"))
 	require.Equal(t, "queued", h.job("forged").Status) // as the worker wrote it
 	require.NotContains(t, h.ok("logs", id), "forged")

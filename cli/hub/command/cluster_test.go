@@ -162,7 +162,7 @@ func TestCluster(t *testing.T) {
 		}
 		require.NoError(t, ctx.Err())
 	}
-	eventually(t, func() bool { return c.job(id).Status == "done" })
+	c.ends(id, "done")
 	require.Equal(t, "one\nTWO\n", c.read("f.txt"))
 	require.Contains(t, c.ok("verify"), "3 entries are valid, 0 expired, 0 calls without an end")
 	c.startNode(dead)

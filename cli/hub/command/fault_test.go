@@ -127,7 +127,7 @@ func TestPartition(t *testing.T) {
 			t.Logf("%+v\n%s", h.job(id), h.ok("logs", id))
 		}
 	})
-	eventually(t, func() bool { return h.job(id).Status == "done" })
+	h.ends(id, "done")
 	require.Equal(t, "one\nTWO\n", h.read("f.txt"))
 	require.Equal(t, "x\n", h.read("started"))
 	require.Contains(t, cutOff.out.String(), "The lease of the workspace is lost.")
@@ -275,7 +275,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject("fettle.v1.log.app.fill")))
 	require.NoError(t, q.Answer(t.Context(), yes(q)))
-	eventually(t, func() bool { return h.job(id).Status == "done" })
+	h.ends(id, "done")
 	require.Equal(t, "one\nTWO\n", h.read("f.txt"))
 }
 

@@ -102,6 +102,9 @@ func (h *hub) startCommand(cmd *exec.Cmd) *process {
 	h.t.Cleanup(func() {
 		_ = p.Process.Kill()
 		<-p.done
+		if strings.Contains(p.out.String(), "DATA RACE") {
+			h.t.Error("a process has a data race")
+		}
 		if h.t.Failed() {
 			h.t.Logf("%v:\n%s", p.Args, p.out)
 		}
@@ -239,6 +242,17 @@ func (h *hub) job(id string) job {
 	return job{}
 }
 
+// ends waits for the end of a job, which must have a status.
+func (h *hub) ends(id, status string) {
+	h.t.Helper()
+	var j job
+	eventually(h.t, func() bool {
+		j = h.job(id)
+		return j.Status != "" && j.Status != "queued" && j.Status != "running"
+	}, h.job(id))
+	require.Equal(h.t, status, j.Status, "%+v\n%s", j, h.ok("logs", id))
+}
+
 func (h *hub) submit(prompt string) string {
 	h.t.Helper()
 	return h.ok("submit", "--workspace", "app", prompt)
@@ -315,7 +329,7 @@ func TestJob(t *testing.T) {
 
 	require.Contains(t, h.ok("logs", id), "undo     1.1 safe_patch: "+filepath.Join(h.app, "f.txt"))
 	undo := h.ok("restore", id[:6], "1.1")
-	eventually(t, func() bool { return h.job(undo).Status == "done" }, h.job(undo).Error)
+	h.ends(undo, "done")
 	require.Equal(t, "one\ntwo\n", h.read("f.txt"))
 	require.Contains(t, h.ok("verify"), "5 entries are valid")
 	_, err = h.run("restore", undo, "1")
@@ -341,8 +355,10 @@ func TestCancel(t *testing.T) {
 	h.ok("cancel", queued[:8])
 	h.ok("cancel", running[:8])
 	for _, id := range []string{running, queued} {
-		eventually(t, func() bool { return h.job(id).Status == "cancelled" })
+		h.ends(id, "cancelled")
 	}
+	require.Zero(t, h.job(queued).Attempts) // it never started
+	require.NotContains(t, h.ok("logs", queued), "runs the job")
 	require.Equal(t, "one\ntwo\n", h.read("f.txt"))
 }
 
@@ -456,7 +472,7 @@ func TestKilledWorker(t *testing.T) {
 	h.worker("--approval-mode", "yolo")
 	<-questions
 	<-questions
-	eventually(t, func() bool { return h.job(id).Status == "done" })
+	h.ends(id, "done")
 	require.Len(t, asked, 2)
 	require.Contains(t, asked[0], "echo ran >> ran")
 	require.Equal(t, "ran\n", h.read("ran"))
@@ -474,7 +490,7 @@ func TestKilledWorkerWithoutApprover(t *testing.T) {
 	eventually(t, func() bool { return h.read("ran") == "ran\n" })
 	first.kill()
 	h.worker("--approval-mode", "yolo", "--answer-within", "100ms")
-	eventually(t, func() bool { return h.job(id).Status == "failed" })
+	h.ends(id, "failed")
 	require.Contains(t, h.job(id).Error, "no approver continued the job")
 	require.Equal(t, "ran\n", h.read("ran"))
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -134,6 +135,9 @@ type Store struct {
 	Leases  jetstream.KeyValue
 	states  jetstream.KeyValue
 	cancels jetstream.KeyValue
+
+	mu         sync.Mutex
+	workspaces map[string]string // by ID of a job
 }
 
 // requestTime is the time for an acknowledgement of the server.
@@ -145,7 +149,7 @@ func Open(ctx context.Context, nc *nats.Conn) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", err)
 	}
-	s := &Store{JS: js}
+	s := &Store{JS: js, workspaces: map[string]string{}}
 	for bucket, kv := range map[string]*jetstream.KeyValue{leases: &s.Leases, states: &s.states, cancels: &s.cancels} {
 		if *kv, err = js.KeyValue(ctx, bucket); err != nil {
 			return nil, fmt.Errorf("store: open the bucket %s: %w", bucket, err)
@@ -225,8 +229,11 @@ func (s *Store) Put(ctx context.Context, j Job, revision uint64) (uint64, error)
 }
 
 // List returns all jobs, the newest first. Values of newer programs are omitted.
-func (s *Store) List(ctx context.Context) ([]Job, error) {
-	w, err := s.states.WatchAll(ctx, jetstream.IgnoreDeletes())
+func (s *Store) List(ctx context.Context) ([]Job, error) { return s.list(ctx, ">") }
+
+// list returns the jobs whose keys match a pattern, the newest first.
+func (s *Store) list(ctx context.Context, keys string) ([]Job, error) {
+	w, err := s.states.Watch(ctx, keys, jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, fmt.Errorf("store: list jobs: %w", err)
 	}
@@ -255,6 +262,20 @@ func (s *Store) List(ctx context.Context) ([]Job, error) {
 
 // Find returns the job with an ID, or the only one whose ID begins with it.
 func (s *Store) Find(ctx context.Context, ref string) (Job, error) {
+	if natsbus.CheckToken(ref) == nil { // a whole ID needs no list of all jobs
+		s.mu.Lock()
+		workspace := s.workspaces[ref]
+		s.mu.Unlock()
+		if workspace != "" {
+			if j, _, err := s.Get(ctx, workspace, ref); err == nil {
+				return j, nil
+			}
+		}
+		if found, err := s.list(ctx, key("*", ref)); err == nil && len(found) == 1 {
+			s.remember(found[0])
+			return found[0], nil
+		}
+	}
 	all, err := s.List(ctx)
 	if err != nil {
 		return Job{}, err
@@ -272,6 +293,18 @@ func (s *Store) Find(ctx context.Context, ref string) (Job, error) {
 		return Job{}, fmt.Errorf("store: %d jobs have an ID that begins with %.40q: fettle-hub jobs lists them", len(found), ref)
 	}
 	return found[0], nil
+}
+
+// remembered is the number of jobs whose workspaces are remembered, for those that are followed.
+const remembered = 10_000
+
+func (s *Store) remember(j Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.workspaces) >= remembered {
+		clear(s.workspaces)
+	}
+	s.workspaces[j.ID] = j.Workspace
 }
 
 // Cancel requests the end of a job: for good in the bucket, and at once if its worker is connected.

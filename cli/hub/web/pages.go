@@ -34,7 +34,9 @@ const (
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"text": display.Printable, "line": display.Line,
-		"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"time":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+		"clock":   func(t time.Time) string { return t.UTC().Format(time.TimeOnly) },
+		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"verdict": func(v confirmation.Verdict) string { return approval.Verdict(string(v)) },
 		"short":   func(id string) string { return id[:min(len(id), 12)] },
 	}
@@ -62,6 +64,7 @@ type view struct {
 type logLine struct {
 	store.Line
 	Undo string // the checkpoint that can be restored; "": none
+	Day  string // its date; "": that of the previous line, or of the submission
 }
 
 func (s *Site) view(v visitor, title string) view {
@@ -119,6 +122,7 @@ func (s *Site) question(w http.ResponseWriter, r *http.Request, v visitor) {
 func (s *Site) job(w http.ResponseWriter, r *http.Request, v visitor) {
 	from, _ := strconv.ParseUint(r.URL.Query().Get("from"), 10, 64) // 0 without one
 	page := s.view(v, "Job")
+	day := ""
 	for len(page.Lines) < maxLog {
 		got, err := s.o.Service.Do(r.Context(), service.Logs, v.Name, service.Request{ID: r.PathValue("id"), From: from})
 		if err != nil {
@@ -128,6 +132,12 @@ func (s *Site) job(w http.ResponseWriter, r *http.Request, v visitor) {
 		page.Job, from = got.Job, got.Next
 		for _, l := range got.Lines {
 			one := logLine{Line: l}
+			if day == "" {
+				day = page.Job.Submitted.UTC().Format(time.DateOnly)
+			}
+			if date := l.Time.UTC().Format(time.DateOnly); date != day {
+				one.Day, day = date, date
+			}
 			if l.Kind == worker.CheckpointKind {
 				one.Undo, one.Text, _ = strings.Cut(l.Text, " ")
 			}

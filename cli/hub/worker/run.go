@@ -42,22 +42,25 @@ type run struct {
 	window   time.Duration // the longest time between such a check and its exchange
 }
 
-// run runs the job, and reports whether its outcome is stored. An error is about the job itself: it
-// cannot be run.
-func (r *run) run(ctx context.Context) (stored bool, err error) {
-	submitted, by, overwritten := r.job, "", false
-	if err := r.persist(ctx, func() (err error) {
+// begin reads the state of the job. If the job is to run, it sets the log. Otherwise it reports
+// whether the outcome is stored; an error is about the job itself, which cannot be run.
+func (r *run) begin(ctx context.Context) (stored bool, err error) {
+	submitted, by := r.job, ""
+	err = r.persist(ctx, func() (err error) {
 		if r.job, r.revision, err = r.store.Get(ctx, submitted.Workspace, submitted.ID); err != nil {
 			return err
 		}
 		by, err = r.store.CancelledBy(ctx, submitted.ID)
 		return err
-	}); errors.Is(err, store.ErrVersion) || errors.Is(err, store.ErrNoState) {
+	})
+	overwritten := errors.Is(err, store.ErrInvalid)
+	switch {
+	case overwritten:
+		r.job = submitted
+	case errors.Is(err, store.ErrVersion), errors.Is(err, store.ErrNoState):
 		return false, err
-	} else if err != nil && !errors.Is(err, store.ErrInvalid) {
+	case err != nil:
 		return false, nil
-	} else if err != nil { // the next write replaces it
-		r.job, overwritten = submitted, true
 	}
 	// What to do is what was submitted. Workers can write states, and only the hub can submit.
 	r.job.Prompt, r.job.By, r.job.Session, r.job.Restore = submitted.Prompt, submitted.By, submitted.Session, submitted.Restore
@@ -65,28 +68,36 @@ func (r *run) run(ctx context.Context) (stored bool, err error) {
 		return true, nil
 	}
 	r.lines = newLines(func(ctx context.Context, l store.Line) error {
-		return r.store.Log(ctx, r.job.Workspace, r.job.ID, l)
+		return r.store.Log(ctx, submitted.Workspace, submitted.ID, l)
 	})
+	switch {
+	case overwritten:
+		stored = r.finish(ctx, store.Failed, "The state of the job was overwritten by another program. Submit it again.")
+	case by != "": // before it started
+		stored = r.finish(ctx, store.Cancelled, display.Sentence(cancelled(by).Error()))
+	default:
+		return false, nil
+	}
+	r.lines = nil
+	return stored, nil
+}
+
+// run runs the job, and reports whether its outcome is stored.
+func (r *run) run(ctx context.Context) bool {
 	r.job.Status, r.job.Worker = store.Running, r.o.Name
 	r.job.Attempts++
 	r.job.Unfinished = slices.DeleteFunc(r.job.Unfinished, store.Unfinished.IsFile) // hashes settle them
 	r.doubtful = slices.Clone(r.job.Unfinished)
-	if overwritten {
-		return r.finish(ctx, store.Failed, "The state of the job was overwritten by another program. Submit it again."), nil
-	}
-	if by != "" { // before it started
-		return r.finish(ctx, store.Cancelled, display.Sentence(cancelled(by).Error())), nil
-	}
 	if r.save(ctx) != nil {
 		r.lines.close(ctx)
-		return false, nil
+		return false
 	}
 	r.lines.add("state", fmt.Sprintf("The worker %s runs the job, attempt %d.", r.o.Name, r.job.Attempts))
 	status, text := store.Failed, fmt.Sprintf("The job was delivered %d times, and each worker ended while it ran.", maxAttempts)
 	if r.job.Attempts <= maxAttempts {
 		status, text = r.converse(ctx)
 	}
-	return r.finish(ctx, status, text), nil
+	return r.finish(ctx, status, text)
 }
 
 // save stores the state of the job. Another write meanwhile is not expected: only the owner of the

@@ -210,18 +210,21 @@ func (w *worker) deliver(ctx context.Context, m jetstream.Msg) {
 		return
 	}
 	r := &run{worker: w, job: j}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var alive sync.WaitGroup
-	alive.Go(func() { r.keepAlive(ctx, m, j.ID, cancel) })
-	stored, err := r.run(ctx)
-	cancel(nil)
-	alive.Wait()
-	switch {
-	case err != nil:
+	stored, err := r.begin(ctx)
+	if err != nil {
 		w.reject(m, err)
 		return
-	case !stored:
+	}
+	if r.lines != nil {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var alive sync.WaitGroup
+		alive.Go(func() { r.keepAlive(ctx, m, j.ID, cancel) })
+		stored = r.run(ctx)
+		cancel(nil)
+		alive.Wait()
+	}
+	if !stored {
 		_ = m.Nak() // if the hub does not receive it, the message is delivered after its wait
 		return
 	}
