@@ -76,9 +76,10 @@ func TestAxe(t *testing.T) {
 	for i, j := range []store.Job{{ID: "j1", Prompt: "Make the greeting loud, and remove what is left of the build."}, {ID: "j2", Prompt: long}, {ID: "j3", Prompt: "Undo it."}, {ID: "j4", Prompt: "Fail."}} {
 		j.Workspace, j.By = "app", "ann"
 		require.NoError(t, s.store.Submit(t.Context(), j))
-		_, revision, err := s.store.Get(t.Context(), "app", j.ID)
+		stored, revision, err := s.store.Get(t.Context(), "app", j.ID)
 		require.NoError(t, err)
-		j.V, j.Status, j.Worker, j.Attempts = store.Version, []store.Status{store.Running, store.Queued, store.Done, store.Failed}[i], "builder", 2
+		j = stored
+		j.Status, j.Worker, j.Attempts = []store.Status{store.Running, store.Queued, store.Done, store.Failed}[i], "builder", 2
 		j.Error = map[bool]string{true: "The model did not answer."}[j.Status == store.Failed]
 		_, err = s.store.Put(t.Context(), j, revision)
 		require.NoError(t, err)

@@ -11,9 +11,10 @@
     return writes || given || document.querySelector("main details[open]") || String(getSelection());
   };
   const key = (e) => e && e !== document.body && (e.id ? "#" + CSS.escape(e.id) : e.href ? 'a[href="' + CSS.escape(e.getAttribute("href")) + '"]' : e.name && e.value && e.form && e.form.elements.digest ? '[id="question-' + e.form.elements.digest.value + '"] [value="' + CSS.escape(e.value) + '"]' : "");
+  const say = (text, name) => { const e = document.getElementById("status"); e.className = name; e.textContent = text; };
   async function update() {
     if (loading) return;
-    if (busy()) { waiting = true; document.getElementById("status").textContent = "There are changes; they are shown once you have finished writing."; return; }
+    if (busy()) { waiting = true; say("There are changes; they are shown once you have finished writing.", "waiting quiet"); return; }
     loading = true; waiting = false;
     try {
       const reply = await fetch(location.href, { credentials: "same-origin" });
@@ -25,7 +26,7 @@
       const before = document.querySelectorAll(".question").length, after = next.querySelectorAll(".question").length;
       document.querySelector("main").replaceWith(next.querySelector("main"));
       document.title = next.title;
-      document.getElementById("status").textContent = after > before ? "A new question is open." : "";
+      say(after > before ? "A new question is open." : "", "unseen"); // the page shows it
       if (focus) { const e = document.querySelector(focus); if (e) e.focus({ preventScroll: true }); }
     } finally { loading = false; }
   }
