@@ -166,15 +166,24 @@ func TestKills(t *testing.T) {
 		require.NoError(t, os.Mkdir(dirs[i], 0o700))
 		h.addUser(keys.User{Name: name, Roles: []keys.Role{keys.Worker}, Workspace: name})
 	}
-	for i := range jobs {
-		require.NoError(t, os.WriteFile(filepath.Join(dirs[i%workers], fmt.Sprintf("j%d.txt", i)), []byte("zero\n"), 0o600))
-		h.ok("submit", "--workspace", fmt.Sprint("k", i%workers), fmt.Sprintf("[job %d]", i))
+	next := make([]int, workers) // job of each worker that is submitted next
+	submit := func(i, n int) {
+		for ; n > 0 && next[i]*workers+i < jobs; n-- {
+			one := next[i]*workers + i
+			require.NoError(t, os.WriteFile(filepath.Join(dirs[i], fmt.Sprintf("j%d.txt", one)), []byte("zero\n"), 0o600))
+			h.ok("submit", "--workspace", fmt.Sprint("k", i), fmt.Sprintf("[job %d]", one))
+			next[i]++
+		}
 	}
 	for i := range workers {
 		running = append(running, start(i))
 	}
+	most := jobs/(workerKills+serverKills) + 1
 	for serverKills+workerKills > 0 {
-		time.Sleep(time.Duration(50+rand.IntN(300)) * time.Millisecond) // the moment of a kill is random
+		i := rand.IntN(workers)
+		eventually(t, func() bool { return strings.Contains(running[i].out.String(), "is owned") })
+		submit(i, most)
+		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // the moment of a kill in a job is random
 		if rand.IntN(serverKills+workerKills) < serverKills {
 			serverKills--
 			serving.kill()
@@ -182,9 +191,11 @@ func TestKills(t *testing.T) {
 			continue
 		}
 		workerKills--
-		i := rand.IntN(workers)
 		running[i].kill()
 		running[i] = start(i)
+	}
+	for i := range workers {
+		submit(i, jobs)
 	}
 	var states []job
 	require.Eventually(t, func() bool {
@@ -204,6 +215,55 @@ func TestKills(t *testing.T) {
 		require.Equal(t, "zero\nline\n", string(data), i)
 	}
 	t.Logf("%d jobs are done, %d of them were delivered again; %s", jobs, again, h.ok("verify"))
+}
+
+// HB-06: whatever the hub has acknowledged is there after its process was killed and started again.
+func TestRestartKeepsAcknowledged(t *testing.T) {
+	t.Parallel()
+	h, serving := newHub(t, patchTurns)
+	serving.kill()
+	serving = h.serve("--no-sync=false")
+	u, err := url.Parse(h.url())
+	require.NoError(t, err)
+	js, err := jetstream.New(h.connect("admin"), jetstream.WithDefaultTimeout(time.Second))
+	require.NoError(t, err)
+	stop, done := make(chan struct{}), make(chan struct{})
+	acknowledged := map[uint64]string{} // by sequence number
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			text := fmt.Sprint("line ", i)
+			if ack, err := js.Publish(t.Context(), "fettle.v1.log.app.kept", []byte(text)); err == nil {
+				acknowledged[ack.Sequence] = text
+			}
+		}
+	}()
+	kills := scale(2, 10)
+	for range kills {
+		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond) // the moment of a kill is random
+		serving.kill()
+		serving = h.serve("--no-sync=false", "--listen", u.Host)
+	}
+	id := h.submit("Make it loud.")
+	serving.kill()
+	h.serve("--listen", u.Host)
+	close(stop)
+	<-done
+	require.Equal(t, "queued", h.job(id).Status)
+	stream, err := js.Stream(t.Context(), "FETTLE_LOG")
+	require.NoError(t, err)
+	for sequence, text := range acknowledged {
+		m, err := stream.GetMsg(t.Context(), sequence)
+		require.NoError(t, err, text)
+		require.Equal(t, text, string(m.Data))
+	}
+	require.NotEmpty(t, acknowledged)
+	t.Logf("all %d acknowledged messages are there after %d kills of the server", len(acknowledged), kills+1)
 }
 
 // HB-06: idle sessions cost the hub little memory, and a question is answered at once.

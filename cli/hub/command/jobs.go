@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -62,6 +63,9 @@ func (h *hub) jobCommands() []*cobra.Command {
 	submit := &cobra.Command{
 		Use: "submit --workspace NAME PROMPT", Short: "Submit a job, and print its ID; - reads the prompt from stdin", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if q.Workspace == "" {
+				return errors.New("a job requires --workspace NAME: the name of a worker's workspace")
+			}
 			q.ID, q.Prompt = bus.NewID(), args[0]
 			if args[0] == "-" {
 				data, err := io.ReadAll(io.LimitReader(h.in, 1<<20))

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nkeys"
 
@@ -106,6 +107,11 @@ func check(u User) error {
 
 // Add creates a user with a new key, and returns the path of the seed.
 func (d Dir) Add(u User) (seed string, err error) {
+	unlock, err := d.lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	pair, err := nkeys.CreateUser()
 	if err != nil {
 		return "", fmt.Errorf("keys: create a key: %w", err)
@@ -140,6 +146,11 @@ func (d Dir) Add(u User) (seed string, err error) {
 
 // NewToken gives a user a new token for the web page, and returns it. The old one is invalid then.
 func (d Dir) NewToken(name string) (string, error) {
+	unlock, err := d.lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	all, err := d.Users()
 	if err != nil {
 		return "", err
@@ -172,6 +183,11 @@ func ByToken(all []User, token string) (User, bool) {
 
 // Remove deletes a user and its seed.
 func (d Dir) Remove(name string) error {
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	all, err := d.Users()
 	if err != nil {
 		return err
@@ -188,6 +204,25 @@ func (d Dir) Remove(name string) error {
 	}
 	return nil
 }
+
+// lock waits until no other process changes the users.
+func (d Dir) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return nil, fmt.Errorf("keys: create the directory: %w", err)
+	}
+	for end := time.Now().Add(lockTime); ; time.Sleep(20 * time.Millisecond) {
+		unlock, err = TryLock(d.users() + ".lock")
+		if !errors.Is(err, ErrLocked) || time.Now().After(end) {
+			return unlock, err
+		}
+	}
+}
+
+// lockTime is the time by which another process must have changed the users.
+const lockTime = 10 * time.Second
+
+// ErrLocked is returned for a file that another process has locked.
+var ErrLocked = errors.New("keys: another process has locked the file")
 
 func (d Dir) save(all []User) error {
 	slices.SortFunc(all, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })
@@ -208,6 +243,9 @@ func (d Dir) save(all []User) error {
 // Load returns the key pair of a seed file. Other users must not be able to read the file.
 func Load(path string) (nkeys.KeyPair, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("keys: there is no key %s: the first fettle-hub serve creates that of admin, and fettle-hub keys add those of others; --key names another file", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keys: read the seed: %w", err)
 	}

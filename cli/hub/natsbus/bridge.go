@@ -92,7 +92,9 @@ func Attach(ctx context.Context, nc *nats.Conn, b *bus.MessageBus, o Options) (*
 		}
 		g.subs = append(g.subs, sub)
 	}
-	if err := nc.Flush(); err != nil && !errors.Is(err, nats.ErrConnectionReconnecting) { // a question must not precede the subscription to its answers
+	// A question must not precede the subscription to its answers. A flush that the loss of the
+	// connection interrupts fails, and the reconnect then sends the subscriptions first.
+	if err := nc.Flush(); err != nil && (nc.IsClosed() || errors.Is(err, nats.ErrTimeout)) {
 		cancel()
 		return nil, errors.Join(err, g.unsubscribe())
 	}

@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -44,6 +46,8 @@ type Server struct {
 	nats *server.Server
 	o    server.Options
 	own  nkeys.KeyPair // of the hub itself
+	// unlock releases the directory.
+	unlock func()
 }
 
 // Start starts a server. The caller calls Close.
@@ -79,8 +83,16 @@ func Start(o Options) (*Server, error) {
 	if s.o.Nkeys, err = s.users(o.Users); err != nil {
 		return nil, err
 	}
+	if s.unlock, err = lock(o.Dir); err != nil {
+		return nil, err
+	}
+	if err := free(o.Addr); err != nil {
+		s.unlock()
+		return nil, err
+	}
 	options := s.o
 	if s.nats, err = server.NewServer(&options); err != nil {
+		s.unlock()
 		return nil, fmt.Errorf("server: start: %w", err)
 	}
 	s.nats.Start()
@@ -89,6 +101,27 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("server: not ready within %s at %s: is another server using the address or the directory %s?", startTime, o.Addr, o.Dir)
 	}
 	return s, nil
+}
+
+// lock keeps other servers out of a directory: two of them would destroy its streams.
+func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("server: create the directory: %w", err)
+	}
+	unlock, err = keys.TryLock(filepath.Join(dir, "lock"))
+	if errors.Is(err, keys.ErrLocked) {
+		return nil, fmt.Errorf("server: another hub uses the directory %s: end it, or give another --dir", dir)
+	}
+	return unlock, err
+}
+
+// free returns an error if the address is in use, for which the server itself would wait.
+func free(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("server: the address %s cannot be used; give another --listen: %w", addr, err)
+	}
+	return l.Close()
 }
 
 // users returns the users for the server, with the hub itself.
@@ -145,6 +178,7 @@ func (s *Server) Connect() (*nats.Conn, error) {
 func (s *Server) Close() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
+	s.unlock()
 	s.own.Wipe()
 }
 

@@ -80,7 +80,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // permanent are the errors that a repetition does not cure.
 func permanent() []error {
-	return []error{nats.ErrPermissionViolation, nats.ErrAuthorization, store.ErrVersion, store.ErrInvalid, store.ErrNoState}
+	return []error{nats.ErrPermissionViolation, nats.ErrAuthorization, nats.ErrConnectionClosed, store.ErrVersion, store.ErrInvalid, store.ErrNoState}
 }
 
 // persist calls f until it succeeds, ctx ends or the error is permanent. It reports the first of
@@ -123,9 +123,16 @@ func (w *worker) run(ctx context.Context) error {
 		}
 		w.o.Report("The workspace " + w.o.Workspace + " is owned.")
 		w.owned(ctx)
+		if w.o.NC.IsClosed() { // it would reconnect otherwise
+			return errEnded
+		}
 	}
 	return nil
 }
+
+// errEnded is returned when the connection does not return: the client gives up after the second
+// refusal of its key.
+var errEnded = errors.New("the hub refuses the key of this worker: it was removed, or replaced")
 
 // ended returns nil for an error because ctx has ended.
 func ended(ctx context.Context, err error) error {
@@ -176,7 +183,7 @@ func (w *worker) owned(ctx context.Context) {
 	}) != nil {
 		return
 	}
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !w.o.NC.IsClosed() {
 		m, err := w.next(ctx, queue)
 		if m == nil {
 			if err != nil && !pause(ctx, retry) {
