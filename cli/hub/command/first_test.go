@@ -27,6 +27,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"jobs", "--key", filepath.Join(h.home, "none.nk")}, "--key names another file"},
 		{[]string{"submit", "x"}, "requires --workspace NAME"},
 		{[]string{"worker", "--workspace", filepath.Join(h.home, "none")}, "is not a directory"},
+		{[]string{"worker", "--workspace", h.app, "--as", "other", "--key", keys.Dir(h.dir).Seed("w1")}, "does not allow this user to work for the workspace other"},
 		{[]string{"logs", "zzz"}, "fettle-hub jobs lists them"},
 	} {
 		start := time.Now()

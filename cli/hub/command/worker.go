@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/cli/hub/keys"
@@ -48,7 +51,13 @@ same workspace waits until the first one ends. Ctrl-C queues the running job aga
 			if o.Workspace == "" {
 				o.Workspace = nameOf(path)
 			}
-			nc, name, err := h.connect()
+			ctx, refused := context.WithCancelCause(cmd.Context())
+			defer refused(nil)
+			nc, name, err := h.connect(nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+				if errors.Is(err, nats.ErrPermissionViolation) { // requests would only time out
+					refused(fmt.Errorf("the hub does not allow this user to work for the workspace %s: fettle-hub keys add NAME --role worker --workspace %s creates one: %w", o.Workspace, o.Workspace, err))
+				}
+			}))
 			if err != nil {
 				return err
 			}
@@ -68,7 +77,11 @@ same workspace waits until the first one ends. Ctrl-C queues the running job aga
 			o.Program = &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Open: program.Open}
 			o.Program.Providers = providers.All{Keys: func() *credentials.Store { return o.Program.Keys }}
 			o.Program.Keys = credentials.Open(program.KeysFile(&g), keychain.System())
-			return worker.Run(cmd.Context(), o)
+			err = worker.Run(ctx, o)
+			if cause := context.Cause(ctx); err == nil && cmd.Context().Err() == nil && cause != nil {
+				return cause
+			}
+			return err
 		},
 	}
 	g.Register(cmd)
