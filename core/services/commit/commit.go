@@ -92,10 +92,10 @@ type Options struct {
 	// Negative: it does not wait.
 	LeaseWait time.Duration
 
-	// Settle is a further wait between the verification of the displaced file and its removal. A
-	// program whose open(2) was in progress during the exchange is still noticed then, and the
-	// commit undone. Zero: [DefaultSettle]. Negative: no wait beyond the time of flushing the
-	// directory.
+	// Settle is the least time between the verification of the displaced file and its removal. The
+	// directory is flushed in it. A program whose open(2) was in progress during the exchange is still
+	// noticed then, and the commit undone. Zero: [DefaultSettle]. Negative: no wait beyond the time of
+	// flushing the directory.
 	Settle time.Duration
 
 	// Hook, if set, is called at each [Step] of a commit, on the goroutine of the call, with the
@@ -149,6 +149,10 @@ type Request struct {
 	// Layer is that of [workspace.Location], for Name. In an upper directory a whiteout is no file: a new
 	// file takes its place in one step. The removal of a file that exists below leaves a whiteout.
 	Layer workspace.Layer
+	// BaseInfo is the stat data of the target when the content with the hash Base was read. If the
+	// target still has it, its bytes are not hashed before the new bytes are written, but only
+	// afterwards, before the exchange. Zero: unknown.
+	BaseInfo workspace.Info
 }
 
 // Method is the way in which the bytes were put in place.
@@ -284,6 +288,7 @@ type transaction struct {
 
 	target  *os.File       // the file with the base content, open for reading; nil before the check, and once a watch owns it
 	checked workspace.Info // of target, when it was checked
+	byStat  bool           // the check compared stat data and no bytes
 	ours    *os.File       // the new file; nil until it has a name
 	info    workspace.Info // of the new file, once it is in place
 	kept    []string

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -129,4 +131,44 @@ func TestTargetGoneMeanwhile(t *testing.T) { // FS-65
 		require.NoError(t, f.Close())
 		require.EqualValues(t, 1, info.Nlink)
 	}
+}
+
+// TestBaseInfo checks that the bytes of a target are verified before the exchange even if its stat
+// data are those that the caller has read with the base: here other bytes have the same ones.
+func TestBaseInfo(t *testing.T) { // FS-58, FS-59
+	other := strings.Repeat("x", len(oldText))
+	systems := map[string]system{"no leases": noLeases{kernel{}}, "no leases, rename": noLeases{methods[MethodRename]}}
+	for method, system := range methods {
+		systems[string(method)] = system
+	}
+	for name, system := range systems {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			r := fx.request(other, newText)
+			var err error
+			r.BaseInfo, err = workspace.InfoOf(openFile(t, fx.file))
+			require.NoError(t, err)
+			exchanged := false
+			_, err = newOn(system, Options{Hook: at(StepExchanged, func() error { exchanged = true; return nil })}).Commit(t.Context(), r)
+			require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err))
+			require.False(t, exchanged)
+			require.Equal(t, oldText, fx.content())
+			require.Equal(t, []string{"target.txt"}, fx.names())
+
+			r = fx.request(oldText, newText)
+			r.BaseInfo, err = workspace.InfoOf(openFile(t, fx.file))
+			require.NoError(t, err)
+			_, err = newOn(system, Options{}).Commit(t.Context(), r)
+			require.NoError(t, err)
+			require.Equal(t, newText, fx.content())
+		})
+	}
+}
+
+func openFile(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
 }

@@ -75,6 +75,9 @@ func (t *transaction) verifyTarget(ctx context.Context, file *os.File) (workspac
 	} else if err != nil {
 		return info, t.openElsewhere()
 	}
+	if t.byStat = info == t.BaseInfo; t.byStat {
+		return info, nil
+	}
 	return info, t.verifyBytes(ctx, file)
 }
 
@@ -185,7 +188,7 @@ func (t *transaction) recheck(ctx context.Context) (*watch, error) {
 // confirm verifies that w's file is the one at the path and has the base content, and that the new
 // file has its attributes. Under a lease the hash is computed here, so that it does not delay the
 // verdict while the new bytes are at the path. Without one the later hash decides, and here only
-// the file's times are compared.
+// the file's times are compared, if its bytes were hashed before.
 func (t *transaction) confirm(ctx context.Context, w *watch) error {
 	if err := w.takeLease(ctx, t.options.LeaseWait); isCancelled(err) {
 		return err
@@ -203,7 +206,7 @@ func (t *transaction) confirm(ctx context.Context, w *watch) error {
 		return t.changed("was given another name")
 	}
 	touched := w.info != t.checked
-	if w.leased || touched {
+	if w.leased || touched || t.byStat {
 		if err := t.verifyBytes(ctx, w.file); err != nil {
 			return err
 		}

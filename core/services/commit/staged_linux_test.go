@@ -401,14 +401,14 @@ func TestLongNames(t *testing.T) { // FS-60
 func TestSettle(t *testing.T) { // FS-59
 	for settle, atLeast := range map[time.Duration]time.Duration{0: DefaultSettle, 3 * time.Millisecond: 3 * time.Millisecond, -1: 0} {
 		fx := newFixture(t, oldText)
-		var synced time.Time
+		var verified time.Time
 		var waited time.Duration
 		_, err := New(Options{Settle: settle, Hook: func(s Step) error {
 			switch s {
-			case StepSynced:
-				synced = time.Now()
+			case StepVerified:
+				verified = time.Now()
 			case StepUnlinked:
-				waited = time.Since(synced)
+				waited = time.Since(verified)
 			}
 			return nil
 		}}).Commit(t.Context(), fx.request(oldText, newText))

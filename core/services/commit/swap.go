@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -107,6 +108,7 @@ func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict)
 
 // verified makes the swap durable while late writers are still noticed.
 func (s *swapped) verified(ctx context.Context, displaced *watch) error {
+	begun := time.Now()
 	if err := s.step(StepVerified); err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func (s *swapped) verified(ctx context.Context, displaced *watch) error {
 	if err := s.step(StepSynced); err != nil {
 		return err
 	}
-	return sleep(ctx, s.options.Settle)
+	return sleep(ctx, s.options.Settle-time.Since(begun))
 }
 
 // followMode applies to the new file a change of the old file's mode after its attributes were

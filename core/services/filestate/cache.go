@@ -116,8 +116,8 @@ func (c *FileReadCache) recordRead(path string, rd reading, version int64) Entry
 	return r.Entry
 }
 
-// foresee returns the entry that recordRead would return for read if the pending reads of the same
-// file had been recorded before it. It records nothing.
+// foresee returns the entry that recordRead would return for read if held, the pending reads of the
+// same file, had been recorded before it. It records nothing.
 func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,12 +128,9 @@ func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 	} else if r := c.findPath(path); r != nil && rd.sha != "" && r.SHA256 == rd.sha {
 		e = r.Entry
 	}
-	key := keyOf(path, rd.info)
 	for _, h := range held {
-		if h.has(key) {
-			e.meet(h.reading)
-			e.show(h.reading, h.version, c.seq+1)
-		}
+		e.meet(h.reading)
+		e.show(h.reading, h.version, c.seq+1)
 	}
 	e.meet(rd)
 	e.show(rd, read.version, c.seq+1)

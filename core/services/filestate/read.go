@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"syscall"
 
@@ -113,7 +114,8 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 	if c, special := textfile.ClassifyMode(info.Mode); special {
 		return nil, notRegular(r.Path, c)
 	}
-	class, err := classify(r.Path, f, info.Size)
+	snap := &Snapshot{at: s.now()}
+	class, err := s.classify(ctx, r.Path, f, info.Size, snap)
 	if err != nil {
 		return nil, readFailure(r.Path, err)
 	}
@@ -132,8 +134,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		s.recordNonText(ctx, r.Path, reading{info: info, local: isLocal(f), at: s.now()})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType}}, nil
 	}
-	snap, err := s.snapshot(ctx, r.Path, f)
-	if err != nil {
+	if err := s.complete(ctx, r.Path, f, info, snap); err != nil {
 		return nil, err
 	}
 	if !text {
@@ -208,11 +209,20 @@ func (s *Service) recordNonText(ctx context.Context, p workspace.Path, rd readin
 	s.recordRead(ctx, heldRead{path: p, reading: rd})
 }
 
-// classify determines the kind of an open file from its first bytes.
-func classify(p workspace.Path, f interface {
-	ReadAt([]byte, int64) (int, error)
-}, size int64) (textfile.Class, error) {
-	head := make([]byte, min(size, textfile.HeadSize))
+// classify determines the kind of an open file from its first bytes. If they are the whole file, snap
+// receives them.
+func (s *Service) classify(ctx context.Context, p workspace.Path, f *os.File, size int64, snap *Snapshot) (textfile.Class, error) {
+	if size <= min(textfile.HeadSize, s.limits.FileBytes) {
+		data, err := readAll(ctx, f, size, textfile.HeadSize)
+		if err != nil {
+			return textfile.Class{}, err
+		}
+		if len(data) <= textfile.HeadSize {
+			snap.Data = data
+		}
+		return textfile.Classify(p.Base(), data[:min(len(data), textfile.HeadSize)], size), nil
+	}
+	head := make([]byte, textfile.HeadSize)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && n == 0 && size > 0 && !isEOF(err) {
 		return textfile.Class{}, err

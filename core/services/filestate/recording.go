@@ -21,6 +21,7 @@ type Recording struct {
 
 	mu     sync.Mutex
 	events []event
+	reads  map[fileKey][]*heldRead // those of events, by their file; nil: not built
 	ended  bool
 }
 
@@ -41,14 +42,8 @@ type heldRead struct {
 	data    []byte // all bytes, for a [BaseStore]; nil: do not store them
 }
 
-// has reports whether the read is of the file with a key. It computes the path only of a file without an identity,
-// because one call may hold many reads.
-func (h *heldRead) has(key fileKey) bool {
-	if info := h.reading.info; info.Ino != 0 || info.Dev != 0 {
-		return keyOf("", info) == key
-	}
-	return key.path != "" && keyOf(h.path.String(), h.reading.info) == key
-}
+// key identifies the file of the read.
+func (h *heldRead) key() fileKey { return keyOf(h.path.String(), h.reading.info) }
 
 type recordingKey struct{ *Service }
 
@@ -88,6 +83,9 @@ func (r *Recording) add(events []event) {
 	ended := r.ended
 	if !ended {
 		r.events = append(r.events, events...)
+		if r.reads != nil {
+			r.index(events)
+		}
 	}
 	r.mu.Unlock()
 	if ended {
@@ -107,7 +105,7 @@ func (r *Recording) Withhold(mark int) {
 	r.mu.Lock()
 	mark = min(mark, len(r.events))
 	dropped := r.events[:mark:mark]
-	r.events = r.events[mark:]
+	r.events, r.reads = r.events[mark:], nil
 	r.mu.Unlock()
 	r.service.drop(dropped)
 }
@@ -129,29 +127,39 @@ func (r *Recording) end() []event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	events := r.events
-	r.events, r.ended = nil, true
+	r.events, r.reads, r.ended = nil, nil, true
 	return events
 }
 
-// held returns the pending reads.
-func (r *Recording) held() []*heldRead {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var reads []*heldRead
-	for i := range r.events {
-		if read := r.events[i].read; read != nil {
-			reads = append(reads, read)
+// index adds the reads of events to r.reads; r.mu is held.
+func (r *Recording) index(events []event) {
+	for i := range events {
+		if read := events[i].read; read != nil {
+			key := read.key()
+			r.reads[key] = append(r.reads[key], read)
 		}
 	}
-	return reads
+}
+
+// held returns the pending reads of a file. One call may hold many reads of others.
+func (r *Recording) held(key fileKey) []*heldRead {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reads == nil {
+		r.reads = make(map[fileKey][]*heldRead)
+		r.index(r.events)
+	}
+	return r.reads[key]
 }
 
 // Hash returns the hash of all bytes of the file at p in its last pending read; "" without one, and
 // for files other than text.
 func (r *Recording) Hash(p workspace.Path) string {
-	for _, read := range slices.Backward(r.held()) {
-		if read.path == p {
-			return read.reading.sha
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range slices.Backward(r.events) {
+		if e.read != nil && e.read.path == p {
+			return e.read.reading.sha
 		}
 	}
 	return ""
@@ -189,7 +197,7 @@ func (s *Service) recordRead(ctx context.Context, read heldRead) (whole bool) {
 	if s.ApplyKillSwitch() {
 		whole = read.reading.whole()
 	} else {
-		whole = s.Cache.foresee(read, r.held()).qualifying()
+		whole = s.Cache.foresee(read, r.held(read.key())).qualifying()
 	}
 	r.add([]event{{path: read.path.String(), sha: read.reading.sha, read: &read}})
 	return whole

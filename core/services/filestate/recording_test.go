@@ -140,3 +140,23 @@ func TestRecordingTouched(t *testing.T) {
 	changed, _ := f.Touched(t.Context(), f.disk.Resolve)
 	require.Empty(t, changed)
 }
+
+// A read in a call that holds many reads of other files examines only those of its own file.
+func TestRecordingHeld(t *testing.T) {
+	f := newFixture(t)
+	ctx, r := f.Begin(t.Context())
+	for range 2 {
+		for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
+			f.write(name, name)
+			_, err := f.Read(ctx, ReadRequest{Path: f.path(name)})
+			require.NoError(t, err)
+		}
+	}
+	last := r.events[len(r.events)-1].read
+	require.Len(t, r.held(last.key()), 2)
+	require.Equal(t, f.path("c.txt"), r.held(last.key())[0].path)
+	r.Withhold(len(r.events) - 1)
+	require.Equal(t, []*heldRead{last}, r.held(last.key()))
+	r.Drop()
+	require.Empty(t, r.held(last.key()))
+}

@@ -43,41 +43,53 @@ func (s *Service) Snapshot(ctx context.Context, p workspace.Path) (*Snapshot, er
 		return nil, err
 	}
 	defer f.Close()
-	return s.snapshot(ctx, p, f)
+	info, err := workspace.InfoOf(f)
+	if err != nil {
+		return nil, readFailure(p, err)
+	}
+	snap := &Snapshot{at: s.now()}
+	if err := s.complete(ctx, p, f, info, snap); err != nil {
+		return nil, err
+	}
+	return snap, nil
 }
 
-func (s *Service) snapshot(ctx context.Context, p workspace.Path, f *os.File) (*Snapshot, error) {
-	snap := &Snapshot{Local: isLocal(f)}
+// complete reads an open file, whose stat data was before. If snap has data, it was read after that,
+// at the time of snap, and is verified as the first try.
+func (s *Service) complete(ctx context.Context, p workspace.Path, f *os.File, before workspace.Info, snap *Snapshot) (err error) {
+	snap.Local = isLocal(f)
 	for try := 0; ; try++ {
-		before, err := workspace.InfoOf(f)
-		if err != nil {
-			return nil, readFailure(p, err)
-		}
 		if c, special := textfile.ClassifyMode(before.Mode); special {
-			return nil, notRegular(p, c)
+			return notRegular(p, c)
 		}
 		if before.Size > s.limits.FileBytes {
-			return nil, tooLarge(p, before.Size, s.limits.FileBytes)
+			return tooLarge(p, before.Size, s.limits.FileBytes)
 		}
-		snap.at = s.now()
-		snap.Data, err = readAll(ctx, f, before.Size, s.limits.FileBytes)
-		if err != nil {
-			return nil, readFailure(p, err)
+		if snap.Data == nil || try > 0 {
+			snap.at = s.now()
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				return readFailure(p, err)
+			}
+			if snap.Data, err = readAll(ctx, f, before.Size, s.limits.FileBytes); err != nil {
+				return readFailure(p, err)
+			}
 		}
 		s.at(atReading, p)
-		snap.Info, err = workspace.InfoOf(f)
-		if err != nil {
-			return nil, readFailure(p, err)
+		if snap.Info, err = workspace.InfoOf(f); err != nil {
+			return readFailure(p, err)
 		}
 		snap.Stable = before == snap.Info && int64(len(snap.Data)) == snap.Info.Size
 		if snap.Stable || try == snapshotTries-1 {
 			snap.SHA256 = Sum(snap.Data)
-			return snap, nil
+			return nil
 		}
+		before = snap.Info
 	}
 }
 
-// readAll reads f from its start, at most most+1 bytes, and checks ctx between pieces.
+// readAll reads f to its end, at most most+1 bytes, and checks ctx between pieces. A short read that
+// ends at size is the end of the file, which saves another read. A file that states no size, as in
+// /proc, is read until its end is reported.
 func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, error) {
 	const piece = 1 << 20
 	buf := make([]byte, 0, size+1)
@@ -88,13 +100,17 @@ func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, error) 
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
 		}
-		n, err := f.ReadAt(buf[len(buf):min(cap(buf), len(buf)+piece)], int64(len(buf)))
+		room := min(cap(buf)-len(buf), piece)
+		n, err := f.Read(buf[len(buf) : len(buf)+room])
 		buf = buf[:len(buf)+n]
 		if errors.Is(err, io.EOF) || int64(len(buf)) > most {
 			return buf, nil
 		}
 		if err != nil {
 			return nil, err
+		}
+		if n < room && size > 0 && int64(len(buf)) == size {
+			return buf, nil
 		}
 	}
 }

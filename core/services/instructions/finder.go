@@ -28,6 +28,8 @@ type Document struct {
 // Files accesses the file system; *workspace.Workspace implements it.
 type Files interface {
 	Resolve(path string) (workspace.Path, error)
+	// Existing returns those of the names that may exist in a directory.
+	Existing(dir workspace.Path, names []string) ([]string, error)
 	// Stat follows links and does not open the file.
 	Stat(p workspace.Path) (workspace.Info, error)
 	// OpenRead opens a file for reading without blocking.
@@ -83,7 +85,7 @@ func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key strin
 		if err := ctx.Err(); err != nil {
 			return nil, fault.Wrap(fault.Cancelled, "instructions.find", "The search for instruction files was cancelled.", "", err)
 		}
-		for _, name := range f.o.Names {
+		for _, name := range f.existing(dir) {
 			if doc, ok := f.read(filepath.Join(dir, name), skip); ok {
 				seen[doc.Key] = true
 				found = append(found, f.expanded(doc))
@@ -91,6 +93,19 @@ func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key strin
 		}
 	}
 	return found, nil
+}
+
+// existing returns the names of instruction files that may exist in a directory.
+func (f *Finder) existing(dir string) []string {
+	p, err := f.files.Resolve(dir)
+	if err != nil {
+		return nil
+	}
+	names, err := f.files.Existing(p, f.o.Names)
+	if err != nil {
+		return nil
+	}
+	return names
 }
 
 // ancestors returns the directories from the workspace directory down to that of p.

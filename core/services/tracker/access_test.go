@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,10 +15,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// openCounter counts the files that are opened.
+// openCounter counts the files that are opened, and the stat calls.
 type openCounter struct {
 	*workspace.Workspace
-	opens int
+	opens, stats int
+}
+
+func (c *openCounter) Stat(p workspace.Path) (workspace.Info, error) {
+	c.stats++
+	return c.Workspace.Stat(p)
 }
 
 func (c *openCounter) OpenRead(p workspace.Path) (*os.File, error) {
@@ -67,4 +73,28 @@ func BenchmarkAccess(b *testing.B) {
 		tr.Accessed(context.Background(), p)
 	}
 	require.Equal(b, 4, files.opens)
+}
+
+// An access in directories without instruction files makes no stat call for their names.
+func TestAccessWithoutInstructions(t *testing.T) { // FT-13
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems cannot look into a directory without following links")
+	}
+	top := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(top, "a/b"), 0o755))
+	w, err := workspace.Open(top)
+	require.NoError(t, err)
+	t.Cleanup(func() { w.Close() })
+	files := &openCounter{Workspace: w}
+	tr := tracker.New(tracker.Options{
+		State: filestate.New(filestate.Options{Files: w}), Instructions: instructions.New(files, instructions.Options{}),
+	})
+	p, err := w.Resolve("a/b/x.go")
+	require.NoError(t, err)
+	tr.Accessed(t.Context(), p)
+	require.Zero(t, files.stats)
+	require.NoError(t, os.WriteFile(filepath.Join(top, "a", "agents.md"), []byte("new"), 0o644))
+	tr.Accessed(t.Context(), p)
+	require.Equal(t, 1, files.stats)
+	require.Len(t, tr.LoadedByAccess(), 1)
 }

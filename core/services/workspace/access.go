@@ -93,6 +93,46 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 	return errMoved
 }
 
+// Existing returns those of the names that exist in the directory p leads to, in their order. A link
+// exists even if its target does not. A name of several elements is returned unchecked, and so are
+// all names if the path contains a link, or the system cannot open a directory without following
+// links. Errors are those of [Workspace.Stat].
+func (w *Workspace) Existing(p Path, names []string) ([]string, error) {
+	var found []string
+	err := w.try(p, true, func(dir directory) error {
+		found = nil
+		if p.rel != "." {
+			below, err := dir.parent(p.rel)
+			if errors.Is(err, errIndirect) {
+				found = names
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			defer below.close()
+			dir = below
+		}
+		for _, name := range names {
+			var err error
+			if filepath.Base(name) == name {
+				_, err = dir.lstat(name)
+			}
+			switch {
+			case err == nil:
+				found = append(found, name)
+			case !errors.Is(err, fs.ErrNotExist):
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, w.failure("workspace.existing", p, err)
+	}
+	return found, nil
+}
+
 // Entry is one name in a directory.
 type Entry struct {
 	Name string

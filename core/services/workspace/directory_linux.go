@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -89,6 +90,12 @@ func (d fdDirectory) identity() (Info, error) {
 func (d fdDirectory) stat(rel string) (Info, error) {
 	if rel == "." {
 		return d.identity()
+	}
+	if !strings.Contains(rel, "/") { // one element leads elsewhere only if it is a link
+		info, err := d.lstat(rel)
+		if err != nil || info.Mode&fs.ModeSymlink == 0 {
+			return info, err
+		}
 	}
 	fd, err := d.openBelow(rel, unix.O_PATH, 0)
 	if err != nil {

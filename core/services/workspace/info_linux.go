@@ -18,6 +18,16 @@ func InfoOf(f *os.File) (Info, error) {
 	return infoOfStat(&st), nil
 }
 
+// lstat describes the file at an absolute path, without following it if it is a link.
+func lstat(path string) (Info, error) {
+	var st unix.Stat_t
+	_, err := uninterrupted(func() (int, error) { return 0, unix.Lstat(path, &st) })
+	if err != nil {
+		return Info{}, err
+	}
+	return infoOfStat(&st), nil
+}
+
 func infoOfStat(st *unix.Stat_t) Info {
 	return Info{
 		Mode:    modeOf(st.Mode),

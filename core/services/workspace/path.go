@@ -16,7 +16,15 @@ type Path struct {
 }
 
 // String returns the absolute, cleaned name, links unresolved.
-func (p Path) String() string { return filepath.Join(p.root, p.rel) }
+func (p Path) String() string {
+	switch {
+	case p.rel == "" || p.rel == ".":
+		return p.root
+	case os.IsPathSeparator(p.root[len(p.root)-1]): // the root of a file system
+		return p.root + p.rel
+	}
+	return p.root + string(filepath.Separator) + p.rel // both are cleaned
+}
 
 // Rel returns the name relative to its workspace directory, with slashes; "."
 // for the directory itself.

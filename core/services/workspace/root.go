@@ -51,8 +51,8 @@ func (r *root) dropIfReplaced(dir directory) bool {
 		return false
 	}
 	if own.Nlink > 0 {
-		fi, err := os.Lstat(r.realPath)
-		if err == nil && sameFile(own, infoOfFileInfo(fi)) {
+		info, err := lstat(r.realPath)
+		if err == nil && sameFile(own, info) {
 			return false
 		}
 	}

@@ -372,3 +372,31 @@ func TestReadDir(t *testing.T) {
 		}
 	})
 }
+
+// Existing omits only names that certainly do not exist, and never follows a link.
+func TestExisting(t *testing.T) {
+	onEach(t, func(t *testing.T, start func(dirs ...string) *Workspace) {
+		top := tree(t, "a x", "dangling ->nowhere", "d/a x", "d/b/ ", "link ->d")
+		w := start(top)
+		names := []string{"a", "b", "c", "dangling", "d/b"}
+		found, err := w.Existing(resolve(t, w, "."), names)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "dangling", "d/b"}, found)
+
+		found, err = w.Existing(resolve(t, w, "d"), names)
+		require.NoError(t, err)
+		require.Subset(t, found, []string{"a", "b"})
+		if runtime.GOOS == "linux" && t.Name() == "TestExisting/platform" {
+			require.Equal(t, []string{"a", "b", "d/b"}, found)
+		}
+		found, err = w.Existing(resolve(t, w, "link"), names)
+		require.NoError(t, err)
+		require.Equal(t, names, found, "the path contains a link")
+
+		require.NoError(t, os.Rename(top, top+".old"))
+		require.NoError(t, os.Mkdir(top, 0o755))
+		found, err = w.Existing(resolve(t, w, "."), []string{"a", "b"})
+		require.NoError(t, err)
+		require.Empty(t, found, "of the new directory")
+	})
+}

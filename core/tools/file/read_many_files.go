@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,7 +106,7 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 		return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, err)), nil
 	}
 	elements := newElementList(targets, min(c.services.resultBytes(), maxResultBytes)-len(`{"files":[]}`))
-	read := 0
+	read, accessed := 0, make(map[string]bool)
 	for i, t := range targets {
 		if ctx.Err() != nil {
 			return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, ctx.Err())), nil
@@ -133,6 +134,10 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 		default:
 			read++
 		}
+		if dir := filepath.Dir(t.path.String()); err == nil && !accessed[dir] {
+			accessed[dir] = true
+			c.services.accessed(ctx, t.path) // the same instructions apply to all files of a directory
+		}
 	}
 	content, err := tools.JSON(elements.all())
 	return tools.Result{
@@ -153,7 +158,6 @@ func (c *readManyFiles) readOne(ctx context.Context, t target, room int, uncut b
 	if err != nil {
 		return nil, err
 	}
-	c.services.accessed(ctx, p)
 	if r.State != nil {
 		r.State.Notice = joined(r.State.Notice, t.notice)
 		return r.State, nil
