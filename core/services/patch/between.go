@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -23,7 +24,17 @@ func Between(oldText, newText string) *Change { return between(oldText, newText,
 // between is Between with its own time limit; 0: none, which makes the result deterministic, and of
 // a text in one segment the smallest.
 func between(oldText, newText string, limit time.Duration) *Change {
-	olds, news := splitLines(oldText), splitLines(newText)
+	skipped, oldText, newText := differing(oldText, newText)
+	c := betweenLines(splitLines(oldText), splitLines(newText), limit)
+	for _, f := range c.fragments {
+		f.OldPosition += int64(skipped)
+		f.NewPosition += int64(skipped)
+	}
+	return c
+}
+
+// betweenLines is between for texts as lines.
+func betweenLines(olds, news []string, limit time.Duration) *Change {
 	first := 0
 	for first < min(len(olds), len(news)) && olds[first] == news[first] {
 		first++
@@ -43,6 +54,64 @@ func between(oldText, newText string, limit time.Duration) *Change {
 		c.fragments = fragments(olds, edits)
 	}
 	return c
+}
+
+// differing returns the lines of two texts from before their first difference to after their last
+// one, with equal lines around them as context, and the number of lines before. A change of a few
+// lines then costs two comparisons, and not the lines of both texts.
+func differing(oldText, newText string) (skipped int, olds, news string) {
+	at := prefix(oldText, newText)
+	if at == len(oldText) && at == len(newText) {
+		return 0, "", ""
+	}
+	end := suffix(oldText[at:], newText[at:])
+	for range contextLines + 1 { // the first may be the rest of a line
+		at = strings.LastIndexByte(oldText[:at], '\n') // before which both are equal
+		if at < 0 {
+			at = 0
+			break
+		}
+	}
+	if at > 0 {
+		at++
+	}
+	tail := oldText[len(oldText)-end:]
+	for range contextLines + 1 {
+		i := strings.IndexByte(tail, '\n')
+		if i < 0 {
+			tail = ""
+			break
+		}
+		tail = tail[i+1:]
+	}
+	return strings.Count(oldText[:at], "\n"), oldText[at : len(oldText)-len(tail)], newText[at : len(newText)-len(tail)]
+}
+
+// comparedAtOnce is the number of bytes that are compared by one comparison of strings.
+const comparedAtOnce = 256
+
+// prefix returns the length of the equal beginning of two texts.
+func prefix(a, b string) int {
+	n, most := 0, min(len(a), len(b))
+	for n+comparedAtOnce <= most && a[n:n+comparedAtOnce] == b[n:n+comparedAtOnce] {
+		n += comparedAtOnce
+	}
+	for n < most && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// suffix returns the length of the equal end of two texts.
+func suffix(a, b string) int {
+	n, most := 0, min(len(a), len(b))
+	for n+comparedAtOnce <= most && a[len(a)-n-comparedAtOnce:len(a)-n] == b[len(b)-n-comparedAtOnce:len(b)-n] {
+		n += comparedAtOnce
+	}
+	for n < most && a[len(a)-n-1] == b[len(b)-n-1] {
+		n++
+	}
+	return n
 }
 
 // diffLinesOf returns the edits between two runs of different lines.

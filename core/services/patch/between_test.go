@@ -30,6 +30,7 @@ func TestBetween(t *testing.T) {
 			want = ""
 		}
 		c := between(old, want, 0)
+		require.Equal(t, betweenLines(splitLines(old), splitLines(want), 0), c, "seed %d", seed)
 		got, err := ApplyStrict(old, c)
 		require.NoError(t, err, "seed %d", seed)
 		require.Equal(t, want, got, "seed %d", seed)

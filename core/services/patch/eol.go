@@ -23,10 +23,18 @@ type eolRule struct {
 func newEOLRule(c *corrector) eolRule {
 	r := eolRule{c: c, common: lf}
 	counts := map[string]int{}
+	plain := 0
 	for _, l := range c.base {
+		if n := len(l); n > 1 && l[n-1] == '\n' && l[n-2] != '\r' {
+			plain++
+			continue
+		}
 		if own := ending(l); own != "" {
 			counts[own]++
 		}
+	}
+	if plain > 0 {
+		counts[lf] += plain
 	}
 	for _, own := range []string{crlf, "\r\r\n"} {
 		if counts[own] > counts[r.common] {

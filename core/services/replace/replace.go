@@ -47,6 +47,7 @@ func (r Replacement) Apply(path, base string) (text string, count int, err *faul
 		return "", 0, r.wrongCount(path, base, places)
 	}
 	var b strings.Builder
+	b.Grow(len(base) + len(places)*max(0, len(r.To)-len(r.From)))
 	at := 0
 	for _, pl := range places {
 		b.WriteString(base[at:pl[0]])
