@@ -33,6 +33,7 @@ type arguments struct {
 	decoded bool
 	unclear bool // they are not a JSON object, or ambiguous
 	values  map[string]any
+	brief   *brief // of long arguments, while they are not decoded
 	texts   *texts
 	line    *commandLine // of a shell call, if parsed
 }
@@ -62,8 +63,22 @@ func (a *arguments) object() map[string]any {
 
 // text returns a string argument, and "" for any other.
 func (a *arguments) text(key string) string {
-	s, _ := a.object()[key].(string)
+	s, _ := a.value(key).(string)
 	return s
+}
+
+// value returns an argument; nil: there is none. Of long arguments, such as the content of a file, it
+// decodes only the short texts.
+func (a *arguments) value(key string) any {
+	if !a.decoded && len(a.call.Params) > longText {
+		if a.brief == nil {
+			a.brief = briefOf(a.call.Params)
+		}
+		if a.brief.values != nil && !a.brief.omitted[key] {
+			return a.brief.values[key]
+		}
+	}
+	return a.object()[key]
 }
 
 // match searches for a pattern in the arguments; see [texts.match].

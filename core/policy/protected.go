@@ -73,7 +73,7 @@ func (t *trial) named() []string {
 func (t *trial) changed() []string {
 	paths := t.named()
 	for _, key := range listKeys {
-		paths = t.appendTexts(paths, t.args.object()[key])
+		paths = t.appendTexts(paths, t.args.value(key))
 	}
 	if len(paths) == 0 {
 		paths = t.appendTexts(paths, t.args.object())
