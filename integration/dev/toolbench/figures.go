@@ -38,8 +38,8 @@ func measures() []Measure {
 			[][2]string{{"lost", "acknowledged changes that are lost, in 1,000"}, {"lost-appends", "lines of the other program that are lost, in 1,000"}, {"gave-up", "changes that were given up, in 1,000"}}, lostUpdates,
 		},
 		{
-			"Kills", "The process is killed during a change of a file of 2 MB, at 20 moments from the beginning of the call to its end. Right is the file as it was or as it should be, and no other file.",
-			[][2]string{{"torn", "files that are neither old nor new, in 20"}, {"litter", "kills that left another file, in 20"}}, kills,
+			"Kills", "The process is killed during a change of a file of 2 MB, at 20 moments from the beginning of the call to its end. Right is the file as it was or as it should be, and no other file. After a kill that left one, a new process makes the change, and the other files are counted again.",
+			[][2]string{{"torn", "files that are neither old nor new, in 20"}, {"litter", "kills that left another file, in 20"}, {"litter-later", "of these, left after the next change"}}, kills,
 		},
 		{
 			"Bytes of a task", "The bytes that a model writes and reads for a task with a file of 400 lines: all arguments and all texts of answers. Structured content of MCP is not counted. Four bytes are about one token.",
@@ -228,7 +228,7 @@ func kills(ctx context.Context, p *player, quick bool) ([]Figure, error) {
 	before := b.String()
 	after := strings.Replace(before, filler+" 10\n", strings.Repeat("y", 200)+"\n", 1)
 	var whole time.Duration
-	torn, litter := 0, 0
+	torn, litter, later := 0, 0, 0
 	for i := -1; i < times; i++ { // the first call is not killed
 		root, err := os.MkdirTemp(p.lab.Dir, "kill-")
 		if err != nil {
@@ -249,12 +249,46 @@ func kills(ctx context.Context, p *player, quick bool) ([]Figure, error) {
 		}
 		if len(end) > 1 {
 			litter++
+			if end, err = p.next(ctx, root); err != nil {
+				return nil, err
+			}
+			if len(end) > 1 {
+				later++
+			}
 		}
 		if err := os.RemoveAll(root); err != nil {
 			return nil, err
 		}
 	}
-	return []Figure{{Key: "torn", Value: float64(torn)}, {Key: "litter", Value: float64(litter)}}, nil
+	return []Figure{{Key: "torn", Value: float64(torn)}, {Key: "litter", Value: float64(litter)}, {Key: "litter-later", Value: float64(later)}}, nil
+}
+
+// next makes a change with a new process, in the directory of a killed one, and returns the files.
+func (p *player) next(ctx context.Context, root string) (Tree, error) {
+	s, err := p.start(ctx, root, Edits)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close() //nolint:errcheck // the change has ended
+	dir := filepath.Join(root, "case-1")
+	path := filepath.Join(dir, target)
+	var t traffic
+	seen, err := p.read(ctx, &t, s, path)
+	if err != nil {
+		return nil, err
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	call, err := p.operation(Do{Kind: Edit, After: string(before) + "the next change\n"}, path, string(before), seen.Text)
+	if err == nil {
+		_, err = t.call(ctx, s, call)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found(dir)
 }
 
 // killed makes a change, kills the process after a delay, and returns the time of the call and the

@@ -37,6 +37,7 @@ type Run struct {
 	System      string   `json:"system"`
 	Cores       int      `json:"cores"`
 	Took        string   `json:"took"`
+	Load        string   `json:"load,omitempty"` // average of the last minute, at the beginning and the end
 	Contestants []Entry  `json:"contestants"`
 	Results     []Result `json:"results"`
 	Figures     []Figure `json:"figures"`
@@ -132,7 +133,7 @@ func measured(ctx context.Context, packages string, match, who *regexp.Regexp, p
 
 // play runs the cases and figures with all contestants.
 func play(ctx context.Context, l *Lab, all []Contestant, match, who *regexp.Regexp, quick bool, progress io.Writer) (*Run, error) {
-	began := time.Now()
+	began, load := time.Now(), loadAverage()
 	r := &Run{Date: began.UTC().Format(time.DateOnly), System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU()}
 	if node := firstLine(ctx, "node", "--version"); node != "" {
 		r.System += ", Node " + strings.TrimPrefix(node, "v")
@@ -173,7 +174,20 @@ func play(ctx context.Context, l *Lab, all []Contestant, match, who *regexp.Rege
 		}
 	}
 	r.Took = time.Since(began).Round(time.Second).String()
+	if load != "" {
+		r.Load = load + " at the beginning and " + loadAverage() + " at the end"
+	}
 	return r, nil
+}
+
+// loadAverage returns the system's load of the last minute, "" if it is unknown.
+func loadAverage() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	load, _, _ := strings.Cut(string(data), " ")
+	return load
 }
 
 // measure returns the figures of a work, without those that are not offered.

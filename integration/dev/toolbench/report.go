@@ -32,6 +32,17 @@ func (r *Run) tally(group, contestant string) map[Verdict]int {
 	return n
 }
 
+// remedied counts the ends of the remedies of a contestant in a group.
+func (r *Run) remedied(group, contestant string) map[Verdict]int {
+	n := map[Verdict]int{}
+	for _, x := range r.Results {
+		if g, _, _ := strings.Cut(x.Case, "/"); g == group && x.Contestant == contestant && x.Remedy != "" {
+			n[x.Remedy]++
+		}
+	}
+	return n
+}
+
 // loss is a case or a figure in which another contestant is better than ours.
 type loss struct{ Group, Title, Ours, Better string }
 
@@ -61,7 +72,11 @@ func (r *Run) losses() []loss {
 			}
 		}
 		if len(better) > 0 || mine.Verdict == Wrong {
-			all = append(all, loss{c.group(), titles[c.ID].Title, strings.TrimSpace(string(mine.Verdict) + " " + mine.Why), strings.Join(better, ", ")})
+			end := strings.TrimSpace(string(mine.Verdict) + " " + mine.Why)
+			if mine.Remedy == Done {
+				end += fmt.Sprintf(", then done by %d call%s", mine.Calls, map[bool]string{true: "s"}[mine.Calls != 1])
+			}
+			all = append(all, loss{c.group(), titles[c.ID].Title, end, strings.Join(better, ", ")})
 		}
 	}
 	for _, m := range measures() {
@@ -113,13 +128,18 @@ func value(f Figure) string {
 // groupTable returns the verdicts of each contestant in a group.
 func (r *Run) groupTable(group string) string {
 	var b strings.Builder
-	b.WriteString("| | done | refused | wrong |\n|---|---|---|---|\n")
+	b.WriteString("| | done | refused | of these then done | wrong |\n|---|---|---|---|---|\n")
 	for _, name := range r.present() {
 		n := r.tally(group, name)
 		if n[Done]+n[Refused]+n[Wrong] == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", name, n[Done], n[Refused], bold(n[Wrong]))
+		then := r.remedied(group, name)
+		text := fmt.Sprint(then[Done])
+		if then[Wrong] > 0 {
+			text += fmt.Sprintf(", then wrong %s", bold(then[Wrong]))
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s |\n", name, n[Done], n[Refused], text, bold(n[Wrong]))
 	}
 	return b.String()
 }
@@ -152,13 +172,14 @@ func (r *Run) caseTable(group string) string {
 		}
 		fmt.Fprintf(&b, "| %s |", cell(title))
 		for _, name := range names {
-			v := None
+			v, then := None, Verdict("")
 			for _, x := range r.Results {
 				if x.Case == c.ID && x.Contestant == name {
-					v = x.Verdict
+					v, then = x.Verdict, x.Remedy
 				}
 			}
-			fmt.Fprintf(&b, " %s |", map[Verdict]string{Done: "done", Refused: "refused", Wrong: "**wrong**", None: ""}[v])
+			text := map[Verdict]string{Done: "done", Refused: "refused", Wrong: "**wrong**", None: ""}[v]
+			fmt.Fprintf(&b, " %s |", text+map[Verdict]string{Done: ", then done", Wrong: ", then **wrong**"}[then])
 		}
 		b.WriteString("\n")
 	}

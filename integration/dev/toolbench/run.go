@@ -25,6 +25,8 @@ type Result struct {
 	Sent       int     `json:"sent"`             // bytes that a model writes
 	Received   int     `json:"received"`         // bytes that a model reads
 	MS         float64 `json:"ms"`               // time of the judged call
+	Remedy     Verdict `json:"remedy,omitempty"` // after a refusal: the end after the step that the answer names
+	Calls      int     `json:"calls,omitempty"`  // made for the remedy
 }
 
 // player runs cases with one contestant. It keeps a session for each mode.
@@ -100,13 +102,13 @@ func (p *player) dir() (string, error) {
 }
 
 // traffic counts what a model writes and reads in calls.
-type traffic struct{ sent, received int }
+type traffic struct{ sent, received, calls int }
 
 func (t *traffic) call(ctx context.Context, s Session, c Call) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	a, err := s.Call(ctx, c)
-	t.sent, t.received = t.sent+c.size(), t.received+len(a.Text)
+	t.sent, t.received, t.calls = t.sent+c.size(), t.received+len(a.Text), t.calls+1
 	return a, err
 }
 
@@ -222,6 +224,58 @@ func (p *player) try(ctx context.Context, c *Case, mode Mode, r *Result) error {
 	r.Verdict, r.Why = c.judge(a, got)
 	if r.Verdict != Done {
 		r.Answer = short(strings.ReplaceAll(a.Text, p.root, "DIR"))
+	}
+	if r.Verdict == Refused && len(c.Done) > 0 && c.Do.Kind != Shell {
+		if err := p.remedy(ctx, c, s, path, a.Text, r); err != nil {
+			p.drop(mode) // the verdict of the case stands
+		}
+	}
+	return nil
+}
+
+// remedyCalls is the maximum number of calls after a refusal.
+const remedyCalls = 3
+
+// remedy does what a model does after a refusal: it makes the retry that the answer offers, or else
+// reads the file again and makes the change to the text that it finds, so that both changes are in the
+// file. It records the end.
+func (p *player) remedy(ctx context.Context, c *Case, s Session, path, refusal string, r *Result) error {
+	call, offered := Call{}, false
+	if p.Retry != nil {
+		call, offered = p.Retry(path, refusal)
+	}
+	var t traffic
+	if !offered {
+		seen, err := p.read(ctx, &t, s, path)
+		if err != nil || seen.Refused {
+			return err
+		}
+		now, err := os.ReadFile(path)
+		if err != nil {
+			return nil //nolint:nilerr // the file does not exist any more
+		}
+		name := target
+		if link := c.Files[target].Link; link != "" {
+			name = link
+		}
+		do := Do{Kind: Edit, After: c.Done[0][name].Text}
+		if c.Do.Kind == Write {
+			do.Kind = Write
+		}
+		if call, err = p.operation(do, path, string(now), seen.Text); err != nil || do.After == string(now) {
+			return nil //nolint:nilerr // it has no tool for the step, or there is nothing left to do
+		}
+	}
+	a, err := t.call(ctx, s, call)
+	if err != nil {
+		return err
+	}
+	got, err := found(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if r.Calls = t.calls; t.calls <= remedyCalls {
+		r.Remedy, _ = c.judge(a, got)
 	}
 	return nil
 }
