@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -176,13 +177,22 @@ func TestAgentsInForks(t *testing.T) {
 		return when + `"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},` +
 			when + `"calls":[{"tool":"safe_patch","args":{"file_path":"f.txt","unified_diff":"@@\n-two\n+` + text + `\n","base_content_sha256":"{{sha256 \"f.txt\"}}"}},
 				{"tool":"write_file","args":{"file_path":"` + name + `.txt","content":"x\n"}}]},` +
-			when + `"calls":[{"tool":"complete_task","args":{"result":"Done."}}]},`
+			when + `"title":"report","calls":[{"tool":"complete_task","args":{"result":"Done."}}]},`
 	}
+	var changed sync.WaitGroup // no agent reports before both have changed the file
+	changed.Add(2)
+	together := script.Options{OnTurn: func(_ context.Context, turn script.Turn) error {
+		if turn.Title == "report" {
+			changed.Done()
+			changed.Wait()
+		}
+		return nil
+	}}
 	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true}
 	s := configtest.New(t, playing(t, `
 		{"when":{"purpose":"main"},"calls":[{"tool":"painter","args":{"query":"alpha"}},{"tool":"painter","args":{"query":"beta"}}]},
 		`+turns("alpha", "ALPHA")+turns("beta", "BETA")+`
-		{"when":{"purpose":"main"},"text":"Seen."}`, script.Options{}), func(p *config.Parameters) {
+		{"when":{"purpose":"main"},"text":"Seen."}`, together), func(p *config.Parameters) {
 		p.Policy.ApprovalMode = policy.ModeAutoEdit
 		p.Agents.Definitions = []subagent.Definition{one}
 	})
@@ -309,6 +319,21 @@ func TestForkAsDocumented(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Clean())
 	require.NoFileExists(t, s.Path("new.txt"))
+}
+
+// FK-02: the instruction files at the start of a session are those of its fork.
+func TestInstructionsInFork(t *testing.T) {
+	s, child := forked(t)
+	s.Write("AGENTS.md", "Of the project.\n")
+	f, err := child.Fork()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(f.Layers()[0].Upper, "AGENTS.md"), []byte("Of the fork.\n"), 0o644))
+	for c, want := range map[*config.Config]string{s.Config: "Of the project.", child: "Of the fork."} {
+		docs, err := c.Instructions().Files(t.Context())
+		require.NoError(t, err)
+		require.Len(t, docs, 1)
+		require.Contains(t, docs[0].Text, want)
+	}
 }
 
 // FK-04: hooks run confined in the fork, and do not wait for the call that they follow.

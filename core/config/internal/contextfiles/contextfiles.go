@@ -102,11 +102,14 @@ func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instr
 // in finds the instruction files in the directories from top down to dir,
 // which lies below top.
 func (f Finder) in(ctx context.Context, top, dir string, known func(key string) bool) ([]instructions.Document, error) {
-	ws, err := workspace.Open(top)
-	if err != nil {
-		return nil, nil // it does not exist
+	ws := f.Workspace // which may show a fork
+	if !slices.Contains(ws.Directories(), top) {
+		var err error
+		if ws, err = workspace.Open(top); err != nil {
+			return nil, nil // it does not exist
+		}
+		defer ws.Close() //nolint:errcheck // nothing was written
 	}
-	defer ws.Close() //nolint:errcheck // nothing was written
 	o := f.options()
 	o.MayShow = func(p workspace.Path) bool { // read_file shows nothing outside of the workspace; here Markdown is permitted
 		if _, err := f.Workspace.Resolve(p.String()); err != nil {
