@@ -108,7 +108,7 @@ func TestForkedSession(t *testing.T) {
 	require.Len(t, all, 1)
 }
 
-// FK-01: with copies, the session works in one, whatever the system supports.
+// FK-01: with copies, the session works in one, on every system.
 func TestForkedSessionInCopy(t *testing.T) {
 	s, child := forked(t, func(p *config.Parameters) { p.CopyForks() })
 	s.Write("a.txt", "one\n")
@@ -122,7 +122,7 @@ func TestForkedSessionInCopy(t *testing.T) {
 	require.Equal(t, fault.PathNotInWorkspace, refused.Result.Error.Code)
 }
 
-// FK-04: no name leads out of a fork, and links count as what they lead to.
+// FK-04: no name leads out of a fork, and links count as their targets.
 func TestForkKeepsFilesInside(t *testing.T) {
 	hidden := policy.Rule{Name: "hidden", Decision: policy.Deny, Tier: policy.TierUser, Priority: 500, Tools: []string{"read_file", "write_file"}, ArgsPattern: `secret`}
 	s, child := forked(t, func(p *config.Parameters) { p.Policy.Rules = append(p.Policy.Rules, hidden) })
@@ -229,7 +229,7 @@ func TestAgentsInForks(t *testing.T) {
 	require.Len(t, left, 1, "the fork without a conflict is dropped")
 }
 
-// FK-06: what the policy does not allow without approval stays in the fork, and so do the changes of an agent that fails.
+// FK-06: changes that need an approval stay in the fork, and so do the changes of an agent that fails.
 func TestAgentsInForksKeepChanges(t *testing.T) {
 	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true, MaxTurns: 3}
 	write := func(path string) string {

@@ -264,7 +264,7 @@ func TestConfinedOpen(t *testing.T) {
 }
 
 // SB-04, FK-03: where mounts confine every command of a session, as in a fork, commands run without approval in the
-// mode auto, and read-only ones in each mode. What they are known to write in protected paths needs approval.
+// mode auto, and read-only ones in each mode. Known writes to protected paths need approval.
 func TestAllConfinedByMounts(t *testing.T) {
 	e := table(t)
 	for line, want := range map[string]map[policy.ApprovalMode]policy.Verdict{

@@ -217,7 +217,7 @@ func TestKills(t *testing.T) {
 	t.Logf("%d jobs are done, %d of them were delivered again; %s", jobs, again, h.ok("verify"))
 }
 
-// HB-06: whatever the hub has acknowledged is there after its process was killed and started again.
+// HB-06: every acknowledged message is there after the hub's process was killed and started again.
 func TestRestartKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	h, serving := newHub(t, patchTurns)

@@ -52,7 +52,7 @@ func (c *traffic) add(m *nats.Msg) {
 	}
 }
 
-// cut returns what was added since the last cut.
+// cut returns the text since the last cut.
 func (c *traffic) cut() map[string][2]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *traffic) cut() map[string][2]int {
 	return kinds
 }
 
-// HB-06: the cost of a turn and of a call in messages and bytes is bounded: what one call adds is
+// HB-06: the cost of a turn and of a call in messages and bytes is bounded: the addition of one call is
 // the difference of jobs with many and with no calls.
 func TestScaleCalls(t *testing.T) {
 	t.Parallel()

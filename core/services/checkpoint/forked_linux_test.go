@@ -54,7 +54,7 @@ func shown(t *testing.T, files *workspace.Workspace, top string) map[string]stri
 	return all
 }
 
-// FK-02: a restore in a fork undoes what a command has changed there, in the fork only.
+// FK-02: a restore in a fork undoes the changes of a command there, in the fork only.
 func TestRestoreInFork(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	state, err := filepath.EvalSymlinks(t.TempDir())

@@ -74,7 +74,7 @@ func (fx *fixture) remove() error {
 }
 
 // FK-01: in an upper directory a change never shows the file below, not even between two system calls, and
-// removes what it leaves. An error at any step leaves the target as it was.
+// removes the rest. An error at any step leaves the target as it was.
 func TestLayered(t *testing.T) {
 	steps := []Step{"", StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked, StepExchanged, StepVerified, StepSynced, StepUnlinked}
 	for _, tt := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/fork"
 )
 
-// FK-05: what an editor saves at any step of a merge stays, in place or by renaming. The merge combines the
+// FK-05: the saves of an editor at any step of a merge stay, in place or by renaming. The merge combines the
 // two, or reports a conflict.
 func TestEditorDuringMerge(t *testing.T) {
 	inPlace := func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }

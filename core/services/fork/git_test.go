@@ -94,7 +94,7 @@ func generated(r *rand.Rand) history {
 	return history{base, side(), side()}
 }
 
-// difference returns what the side changes, with "gone" for removed files.
+// difference returns the changes of the side, with "gone" for removed files.
 func difference(base, side map[string]string) map[string]string {
 	all := make(map[string]string)
 	for name := range base {

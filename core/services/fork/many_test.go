@@ -62,7 +62,7 @@ func TestManyForks(t *testing.T) {
 		})
 	}
 	var lock sync.Mutex
-	var kept strings.Builder // what was displaced, and reported
+	var kept strings.Builder // bytes that were displaced, and reported
 	for _, f := range made {
 		all.Go(func() {
 			for range 50 {

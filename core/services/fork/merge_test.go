@@ -21,7 +21,7 @@ func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
 func first(s string) string { return strings.Replace(s, "1\n", "one\n", 1) }
 func last(s string) string  { return strings.Replace(s, "10\n", "ten\n", 1) }
 
-// FK-05: each verdict, and what a merge makes of it.
+// FK-05: each verdict, and its result in a merge.
 func TestVerdicts(t *testing.T) {
 	tests := map[string]struct{ base, fork, now, verdict, want string }{
 		"modified":           {ten, first(ten), ten, "merged", first(ten)},

@@ -58,7 +58,7 @@ func childCommand(ctx context.Context, s *fork.Store, top string, at func() erro
 }
 
 // FK-07: after a kill during a command, or at any step before its changes are recorded, the fork can be opened, compared, used,
-// merged and dropped, and what an editor has saved since stays.
+// merged and dropped, and later saves of an editor stay.
 func TestKilledMount(t *testing.T) {
 	if err := sandbox.Probe(); err != nil {
 		t.Skip(err)

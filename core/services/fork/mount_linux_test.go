@@ -105,7 +105,7 @@ func moveInto() changeOf {
 	}}
 }
 
-// FK-03: whatever an editor does before, during or after a command in the fork, no merge reverts or loses it. Without an
+// FK-03: no merge reverts or loses a save of an editor before, during or after a command in the fork. Without an
 // editor there is no conflict.
 func TestMountBesideEditor(t *testing.T) {
 	const mine, theirs = "command\n", "editor\n"
@@ -302,7 +302,7 @@ func TestMountKilled(t *testing.T) {
 	require.Contains(t, r.Files[at].Reason, "an earlier command was ended before its changes were recorded")
 }
 
-// cancelledAfter releases what the kernel releases when a process is killed.
+// cancelledAfter releases locks and descriptors, as the kernel does for a killed process.
 func cancelledAfter(t *testing.T, m *fork.Mount) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

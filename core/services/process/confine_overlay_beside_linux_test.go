@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// FK-03: what an editor saves while a command runs in a fork is a conflict with the command's change of the same file, and with no
+// FK-03: a save of an editor while a command runs in a fork is a conflict with the command's change of the same file, and with no
 // other one.
 func TestOverlaysBesideEditor(t *testing.T) { both(t, testOverlaysBesideEditor) }
 

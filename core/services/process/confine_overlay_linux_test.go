@@ -190,7 +190,7 @@ func testOverlays(t *testing.T, top string) {
 	require.NoError(t, m.Close(t.Context()))
 }
 
-// FK-03: no process outlives its command, whatever it does to its session, its environment and its output.
+// FK-03: no process outlives its command, also with another session, environment or output.
 func TestOverlaysEndProcesses(t *testing.T) { both(t, testOverlaysEndProcesses) }
 
 func testOverlaysEndProcesses(t *testing.T, top string) {

@@ -91,7 +91,7 @@ func BenchmarkFork(b *testing.B) {
 // FK-08: a session in a fork leaves no process, mount or descriptor.
 func TestOverlaysLeaveNothing(t *testing.T) {
 	t.Setenv("TMPDIR", "/var/tmp")
-	t.Run("before", func(t *testing.T) { // what the first session creates once
+	t.Run("before", func(t *testing.T) { // files that the first session creates once
 		newForked(t, t.TempDir(), map[string]string{"a": "a\n"}, nil).run("echo x >a", process.ConfineWrite)
 	})
 	mounts := func() string {

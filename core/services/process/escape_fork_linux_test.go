@@ -81,7 +81,7 @@ func (f *forkOfWorld) reset(t *testing.T) {
 	}
 }
 
-// changed returns what an attempt has changed in the fork that it must not: protected paths, and what would let the
+// changed returns the forbidden changes of an attempt in the fork: protected paths, and files that would let the
 // kernel or a merge read another file.
 func (f *forkOfWorld) changed(t *testing.T, w *world) (escaped []string) {
 	t.Helper()

@@ -33,7 +33,7 @@ type forked struct {
 	sets                       *transaction.Service
 
 	mu      sync.Mutex
-	touched map[string]string // path to what was there
+	touched map[string]string // path to the previous file
 }
 
 func newForked(t testing.TB, build func(dir string)) *forked {
@@ -72,7 +72,7 @@ func (f *forked) open(hook func(string) error) (err error) {
 	return nil
 }
 
-// touch records what was touched, as a fork does.
+// touch records the touched files, as a fork does.
 func (f *forked) touch(t workspace.Touched) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
