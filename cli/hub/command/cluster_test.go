@@ -146,7 +146,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, patchTurns, "always")
 	questions := c.approver(func(*natsbus.Question) bus.Answer { return nil })
-	c.worker("--lease", "15s")
+	c.worker("--lease", "60s") // longer than elections take on a busy machine
 	id := c.submit("Make it loud.")
 	q := <-questions
 	js := c.jetstream()

@@ -160,7 +160,10 @@ func TestEscapesFromFork(t *testing.T) {
 	}
 	w := newWorld(t, top, inForkOfWorld(t))
 	rows := slices.Concat(escapesFromFork, escapesByMounts, escapesByProcesses, escapesBySockets, escapesByFiles, escapesByNames, escapesByRepositories, escapesAgain)
-	attempts, successes := 0, 0
+	attempts, successes, sample := 0, 0, 5
+	if testing.Short() {
+		sample = 20
+	}
 	full := os.Getenv("FETTLE_FULL") != ""
 	for n, e := range rows {
 		hows := []process.Confine{process.ConfineWrite}
@@ -168,7 +171,7 @@ func TestEscapesFromFork(t *testing.T) {
 			if !strings.Contains(e.line, "ipcmk") { // commands of a session share an IPC namespace
 				hows = append(hows, process.ConfineRead)
 			}
-		} else if rand.IntN(5) > 0 { // all of them with FETTLE_FULL
+		} else if rand.IntN(sample) > 0 { // all of them with FETTLE_FULL
 			continue
 		}
 		for _, how := range hows {
