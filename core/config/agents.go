@@ -116,6 +116,9 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	child.ofAgent, child.agentDepth = true, h.caller.agentDepth+1
 	outer := h.caller.agents
 	child.agents = append(slices.Clip(outer), d)
+	if err := child.enter(ctx); err != nil {
+		return nil, closing(child, err)
+	}
 	s, err := child.own("agent")
 	if err != nil {
 		return nil, closing(child, err)
@@ -150,6 +153,14 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	child.record(s, &o, recorder)
 	session.Agent = o
 	return session, nil
+}
+
+// enter creates the fork of this Config, if it has one.
+func (c *Config) enter(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.placed(ctx)
+	return err
 }
 
 // settle returns a function that merges the fork of a subagent into the caller's files.

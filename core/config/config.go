@@ -213,6 +213,13 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if err := c.checkPhase("Derive", c.phase); err != nil {
 		return nil, err
 	}
+	sh, err := c.placed(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if d.Fork && sh.fork != nil {
+		return nil, forking.Nested()
+	}
 	p := *c.params()
 	c.applyCeiling()
 	p.Settings, p.Session.WatchSettings, p.Policy.TrustOf = nil, false, nil // the parent's apply
@@ -240,7 +247,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	child.parent, child.shared, child.phase = c, c.shared, initialized
+	child.parent, child.shared, child.phase = c, sh, initialized
 	if child.subagent = d.Subagent; d.Subagent == "" {
 		child.subagent = c.subagent
 	}
@@ -251,9 +258,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if d.FileReadCacheDisabled != nil {
 		child.killSwitch.set(*d.FileReadCacheDisabled)
 	}
-	if child.ownFork = d.Fork; d.Fork && c.shared.fork != nil {
-		return nil, forking.Nested()
-	}
+	child.ownFork = d.Fork
 	return child, nil
 }
 
@@ -286,7 +291,7 @@ func (c *Config) Close() error {
 		errs = append(errs, sh.processes.close(s.processes))
 	}
 	if c.ownFork && sh.fork != nil {
-		errs = append(errs, sh.site.close(), sh.fork.End(context.Background()))
+		errs = append(errs, sh.site.close(), sh.fork.End(context.Background(), sh.ignored))
 	}
 	return errors.Join(errs...)
 }
@@ -340,7 +345,7 @@ func (c *Config) services(what string) (*shared, error) {
 	if err := c.checkPhase(what, c.phase); err != nil {
 		return nil, err
 	}
-	return c.placed()
+	return c.placed(context.Background())
 }
 
 func notInitialized(what, when, remedy string) error {

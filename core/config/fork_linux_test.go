@@ -86,13 +86,35 @@ func TestForkedSession(t *testing.T) {
 	_, err = child.Derive(config.DeriveParameters{Fork: true})
 	require.Equal(t, fault.ForkUnsupported, fault.CodeOf(err))
 
+	// A session derived from it works in the same fork, whether or not the fork has been used.
+	fresh, err := s.Derive(config.DeriveParameters{Fork: true})
+	require.NoError(t, err)
+	_, err = fresh.Derive(config.DeriveParameters{Fork: true})
+	require.Equal(t, fault.ForkUnsupported, fault.CodeOf(err))
+	grand, err := fresh.Derive(config.DeriveParameters{})
+	require.NoError(t, err)
+	done(t, grand, "write_file", map[string]any{"file_path": "grand.txt", "content": "x\n"})
+	require.NoFileExists(t, s.Path("grand.txt"))
+	require.Contains(t, done(t, fresh, "read_file", map[string]any{"file_path": "grand.txt"}), "x")
+	require.NoError(t, grand.Close())
+	shared, err := fresh.Fork()
+	require.NoError(t, err)
+	store, err := s.Forks()
+	require.NoError(t, err)
+	require.NoError(t, fresh.Close())
+	require.NoError(t, store.Drop(t.Context(), shared.ID, true))
+
+	// Further directories are read-only in a fork.
+	more := t.TempDir()
+	require.NoError(t, child.AddDirectory(t.Context(), more))
+	r0 := call(t, child, "write_file", map[string]any{"file_path": filepath.Join(more, "x"), "content": "x\n"})
+	require.Equal(t, fault.PermissionDenied, r0.Result.Error.Code)
+
 	// A fork with changes survives its session.
 	r, err := f.Compare(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, r.Clean(), "%v", r)
 	require.NoError(t, child.Close())
-	store, err := s.Forks()
-	require.NoError(t, err)
 	all, err := store.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
@@ -131,10 +153,18 @@ func TestForkKeepsFilesInside(t *testing.T) {
 	require.NoError(t, os.WriteFile(outside, []byte("out\n"), 0o644))
 	require.NoError(t, os.Symlink(outside, s.Path("link")))
 	require.NoError(t, os.Symlink("secret.txt", s.Path("alias")))
-	for _, path := range []string{outside, "../x", "link", "/proc/self/cwd/x", "/proc/self/root" + s.Path("x"), ".git/config"} {
+	s.Write(".git/config", "[core]\n")
+	require.NoError(t, child.SetApprovalMode(policy.ModeYolo))
+	for path, code := range map[string]fault.Code{
+		outside: fault.PathNotInWorkspace, "../x": fault.PathNotInWorkspace, "link": fault.PathNotInWorkspace, "/proc/self/cwd/x": fault.PathNotInWorkspace,
+		"/proc/self/root" + s.Path("x"): fault.PathNotInWorkspace, ".git/new": fault.PermissionDenied,
+	} {
 		r := call(t, child, "write_file", map[string]any{"file_path": path, "content": "x\n"})
-		require.NotEqual(t, scheduler.StatusSuccess, r.Status, path)
+		require.NotNil(t, r.Result.Error, path)
+		require.Equal(t, code, r.Result.Error.Code, "%s: %v", path, r.Result.Error)
 	}
+	require.NoFileExists(t, s.Path(".git/new"))
+	require.NoError(t, child.SetApprovalMode(policy.ModeAutoEdit))
 	r := call(t, child, "read_file", map[string]any{"file_path": "alias"})
 	require.Equal(t, scheduler.StatusDenied, r.Status)
 
@@ -229,6 +259,27 @@ func TestAgentsInForks(t *testing.T) {
 	require.Len(t, left, 1, "the fork without a conflict is dropped")
 }
 
+// FK-06: files that git ignores are not merged, and do not keep a fork.
+func TestAgentsInForksBuild(t *testing.T) {
+	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true}
+	s := configtest.New(t, playing(t, `{"when":{"purpose":"main"},"calls":[{"tool":"painter","args":{"query":"Go."}}]},
+		{"when":{"purpose":"subagent"},"calls":[{"tool":"write_file","args":{"file_path":"out/x","content":"x\n"}}]},
+		{"when":{"purpose":"subagent"},"calls":[{"tool":"complete_task","args":{"result":"Done."}}]},
+		{"when":{"purpose":"main"},"text":"Seen."}`, script.Options{}), func(p *config.Parameters) {
+		p.Policy.ApprovalMode = policy.ModeAutoEdit
+		p.Agents.Definitions = []subagent.Definition{one}
+	})
+	s.Write(".gitignore", "out/\n")
+	_, calls := converse(t, s.Config, "Work.")
+	require.Equal(t, []string{"painter success"}, calls)
+	require.NoDirExists(t, s.Path("out"))
+	store, err := s.Forks()
+	require.NoError(t, err)
+	left, err := store.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // FK-06: changes that need an approval stay in the fork, and so do the changes of an agent that fails.
 func TestAgentsInForksKeepChanges(t *testing.T) {
 	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true, MaxTurns: 3}
@@ -291,6 +342,28 @@ func TestCommandsInFork(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, r.Conflicts(), "%+v", r.Files)
 	require.Equal(t, 2, r.Clean())
+}
+
+// FK-04: commands in a fork do not see the content of files that the policy withholds, of the project or of the fork.
+func TestWithheldFilesInFork(t *testing.T) {
+	if err := sandbox.Probe(); err != nil {
+		t.Skip("namespaces are not available:", err)
+	}
+	hidden := policy.Rule{Name: "hidden", Decision: policy.Deny, Tier: policy.TierUser, Priority: 500, Tools: []string{"read_file"}, ArgsPattern: `secret`}
+	s, child := forked(t, func(p *config.Parameters) {
+		p.Policy.ApprovalMode = policy.ModeYolo
+		p.Policy.Rules = append(p.Policy.Rules, hidden)
+	})
+	s.Write("secret.txt", "lower\n")
+	f, err := child.Fork()
+	require.NoError(t, err)
+	upper := f.Layers()[0].Upper
+	require.NoError(t, os.MkdirAll(filepath.Join(upper, "d"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(upper, "d", "secret.txt"), []byte("upper\n"), 0o644))
+	out := done(t, child, "run_shell_command", map[string]any{"command": "cat secret.txt d/secret.txt; ls d; true"})
+	require.Contains(t, out, "secret.txt")
+	require.NotContains(t, out, "lower")
+	require.NotContains(t, out, "upper")
 }
 
 func inFork(ctx context.Context, parent *config.Config) (*fork.Report, error) {

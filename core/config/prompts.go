@@ -50,6 +50,8 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 		Catalog: s.catalog.Listing(), Skills: skills.Listing(sh.skills.Enabled()), ActiveSkills: s.skills.Texts(),
 	}
 	switch o := p.Tools.Shell; {
+	case sh.overlay():
+		f.Confined, f.Fork = policy.Namespaces, true
 	case o.confines():
 		f.Confined = string(o.Confinement.Kind)
 	case mode != policy.ModeYolo || !o.byDefault:

@@ -30,7 +30,7 @@ func (c *Config) own(what string) (*session, error) {
 		return nil, err
 	}
 	if c.session == nil {
-		sh, err := c.placed()
+		sh, err := c.placed(context.Background())
 		if err != nil {
 			return nil, err
 		}

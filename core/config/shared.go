@@ -34,7 +34,7 @@ import (
 )
 
 // shared holds the services that a Config and those derived from it have in
-// common. They keep no state of a conversation. The site is another one in a fork.
+// common. They keep no state of a conversation. A fork has its own site.
 type shared struct {
 	*site
 	*common
@@ -43,9 +43,10 @@ type shared struct {
 // site holds the services of the files that a session works on.
 type site struct {
 	workspace    *workspace.Workspace
-	fork         *fork.Fork // nil: the directories themselves
-	tmp          string     // the user's directory for the project, see projectTmp; "": there is no home directory
-	data         string     // the directory for the data of these files: tmp, or one of the fork
+	fork         *fork.Fork             // nil: the directories themselves
+	ignored      func(path string) bool // whether git ignores a file of the directories that are forked
+	tmp          string                 // the user's directory for the project, see projectTmp; "": there is no home directory
+	data         string                 // the directory for the data of these files: tmp, or one of the fork
 	committer    *commit.Committer
 	transactions *transaction.Service
 	finder       discovery.Current
@@ -101,6 +102,9 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	}
 	sh := &shared{common: &common{skills: new(skills.SkillManager)}}
 	f := c.params().Session.Fork
+	if f != nil {
+		rules = rules.At(ws, f.Uppers())
+	}
 	c.openSite(sh, ws, f, rules, tmp)
 	if user, err := c.userDir(); err == nil {
 		sh.forks = fork.New(fork.Options{Dir: forking.StoreDir(user, tmp, c.params().Environment.Layout.Name), Mode: c.params().Session.forkMode(), Now: c.params().Environment.Now})
@@ -160,7 +164,7 @@ func (c *common) kept() (*fork.Store, error) {
 
 // placed returns the shared services, those of a fork of its own included, which it creates. It is called
 // under c.mu.
-func (c *Config) placed() (*shared, error) {
+func (c *Config) placed(ctx context.Context) (*shared, error) {
 	if !c.ownFork || c.shared.fork != nil {
 		return c.shared, nil
 	}
@@ -168,21 +172,22 @@ func (c *Config) placed() (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := forking.Create(context.Background(), store, c.subagent, c.sessionID, c.shared.workspace.RealDirectories())
+	f, err := forking.Create(ctx, store, c.subagent, c.sessionID, c.shared.workspace.RealDirectories())
 	if err != nil {
 		return nil, err
 	}
 	ws, err := forking.Open(f, c.shared.workspace.Directories())
 	if err != nil {
-		return nil, errors.Join(err, f.End(context.Background()))
+		return nil, errors.Join(err, f.End(context.WithoutCancel(ctx), nil))
 	}
 	for _, dir := range c.shared.workspace.ReadOnlyDirectories() {
 		if err := ws.AddReadOnly(dir); err != nil {
-			return nil, errors.Join(err, ws.Close(), f.End(context.Background()))
+			return nil, errors.Join(err, ws.Close(), f.End(context.WithoutCancel(ctx), nil))
 		}
 	}
 	forked := &shared{common: c.shared.common}
-	c.openSite(forked, ws, f, c.shared.rules.At(ws), c.shared.tmp)
+	c.openSite(forked, ws, f, c.shared.rules.At(ws, f.Uppers()), c.shared.tmp)
+	forked.ignored = forking.Ignored(context.WithoutCancel(ctx), c.shared.workspace, c.shared.finder.Get())
 	c.openHooks(forked)
 	c.loadHooks(forked)
 	c.shared = forked
@@ -206,7 +211,7 @@ func (p *site) close() error {
 // a session that may change files. It is not part of Initialize because it writes
 // to those files and waits for the owners of their directories' locks. Calling it
 // again is harmless: completed writes are not found again, unresolved ones are
-// reported again. A derived Config's Recover does the same as its parent's. The
+// reported again. A derived Config's Recover does the same as its parent's, except in a fork of its own. The
 // error, of code not_initialized, cancelled or read_content_failure, does not
 // prevent work in the session; leftovers found before it are returned with it.
 func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
@@ -273,8 +278,8 @@ func (c *Config) projectTmp(target string) (string, error) {
 
 // AddDirectory adds a directory to the workspace of this Config and all derived from
 // the same root, like Parameters.IncludeDirs; a relative path is resolved against
-// the target. Confined commands cannot write there before the next session. The
-// error has code not_initialized, invalid_config for a missing directory,
+// the target. Confined commands cannot write there before the next session. In a fork
+// the directory is read-only. The error has code not_initialized, invalid_config for a missing directory,
 // untrusted_folder for one that is recorded as untrusted, or is that of
 // Parameters.Policy.TrustOf.
 func (c *Config) AddDirectory(ctx context.Context, path string) error {
@@ -294,6 +299,9 @@ func (c *Config) AddDirectory(ctx context.Context, path string) error {
 			return fault.New(fault.UntrustedFolder, "config.addFolder", fmt.Sprintf("%s is recorded as untrusted, and was not added.", path),
 				"Trust it with fettle trust, or start a session there.")
 		}
+	}
+	if sh.fork != nil {
+		return sh.workspace.AddReadOnly(path)
 	}
 	if err := sh.workspace.Add(path); err != nil {
 		return err

@@ -59,13 +59,25 @@ func (o opened) enter(ctx context.Context, f *conversation.Flags) (*fork.Fork, e
 	if name == conversation.NewFork {
 		name = ""
 	} else if in, err := o.store.Open(name, f.SessionID); fault.CodeOf(err) != fault.FileNotFound {
-		return in, err
+		if err != nil {
+			return nil, err
+		}
+		return o.trusted(ctx, in)
 	}
 	in, err := o.store.Create(ctx, fork.Request{Name: name, Dirs: files.RealDirectories(), Session: f.SessionID})
-	if err == nil && in.Mode == fork.Copy && o.Config().Trust() == trust.Untrusted { // a copy would only be undecided
-		err = errors.Join(fault.New(fault.UntrustedFolder, "cli.forks", "An untrusted directory cannot be copied to a fork.",
-			"Trust it with fettle trust, or run the prompt without --fork."), in.End(ctx))
-		return nil, &program.ExitError{Code: program.ExitUntrusted, Err: err}
+	if err != nil {
+		return nil, err
 	}
-	return in, err
+	return o.trusted(ctx, in)
+}
+
+// trusted refuses a copy of an untrusted directory, which would only be undecided. A refused copy without
+// changes is removed.
+func (o opened) trusted(ctx context.Context, in *fork.Fork) (*fork.Fork, error) {
+	if in.Mode != fork.Copy || o.Config().Trust() != trust.Untrusted {
+		return in, nil
+	}
+	err := fault.New(fault.UntrustedFolder, "cli.forks", "An untrusted directory cannot be copied to a fork.",
+		"Trust it with fettle trust, or run the prompt without --fork.")
+	return nil, &program.ExitError{Code: program.ExitUntrusted, Err: errors.Join(err, in.End(ctx, nil))}
 }

@@ -23,6 +23,7 @@ type Facts struct {
 	PlanMode    bool     // changes are only previewed, see PlansDir
 	PlansDir    string   // directory for plans in plan mode
 	Confined    string   // confinement of commands, e.g. "landlock"; "": none
+	Fork        bool     // commands run in a fork of the project
 	Confinable  string   // confinement of the commands that policy lets run confined, instead of Confined
 	Untrusted   bool     // the directory is not trusted: its context files are omitted
 
@@ -163,6 +164,9 @@ func (f Facts) commands(b *strings.Builder) {
 `, shell)
 	if f.Confined != "" {
 		fmt.Fprintf(b, "- Commands are confined by %s: they can write only in the workspace. Do not work around a failure for that reason; report the access that you would need.\n", f.Confined)
+	}
+	if f.Fork {
+		b.WriteString("- You work on a fork of the project, which is merged later: .git is read-only, and no command can run in the background.\n")
 	}
 	if f.Confinable != "" {
 		fmt.Fprintf(b, "- Commands that need no approval run confined by %s: they write only in the workspace, not in .git, .env and similar files, and in /tmp, and reach no network but 127.0.0.1. "+

@@ -114,11 +114,11 @@ func newDocument(path string, data []byte) (*document, error) {
 
 // follow resolves the symbolic links of a plan's path.
 func (s Services) follow(p workspace.Path) (workspace.Path, error) {
-	dir, err := workspace.RealPath(s.Dir)
+	dir, err := s.Files.RealPath(s.Dir)
 	if err != nil {
 		return p, err
 	}
-	real, err := workspace.RealPath(p.String())
+	real, err := s.Files.RealPath(p.String())
 	if err != nil {
 		return p, fault.Wrap(fault.FileNotFound, "plan.read", "The plan "+escape.Quoted(p.String())+" cannot be found: a link leads nowhere.",
 			"Write the plan to a Markdown file in "+escape.Quoted(s.Dir)+", and pass its name.", err)

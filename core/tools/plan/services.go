@@ -40,6 +40,7 @@ type Mode interface {
 // Files finds and reads plans; *workspace.Workspace implements it.
 type Files interface {
 	Resolve(path string) (workspace.Path, error)
+	RealPath(path string) (string, error)
 	OpenRead(p workspace.Path) (*os.File, error)
 	MakeParents(p workspace.Path) (undo func(), err error)
 }

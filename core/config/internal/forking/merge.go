@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
@@ -34,11 +35,11 @@ type Into struct {
 // Settle merges the fork of a subagent whose work is done, if the policy allows each of its changes; otherwise
 // the changes stay in the fork. It returns a report for the caller's model, and the absolute paths that it changed.
 func Settle(ctx context.Context, f *fork.Fork, in Into, done bool) (report string, changed []string) {
-	ignored := in.ignored(ctx)
+	ignored := Ignored(context.WithoutCancel(ctx), in.Workspace, in.Finder)
 	name := escape.Line(f.Name)
 	if !done || ctx.Err() != nil {
 		r, err := f.Compare(context.WithoutCancel(ctx), ignored)
-		if err != nil || r.Clean()+r.Conflicts() > 0 {
+		if err != nil || slices.ContainsFunc(r.Files, func(i fork.File) bool { return !i.Ignored }) {
 			return "The agent worked in a fork. It did not finish, so its changes were not merged: they are in the fork " + name + ". " + keep(name), nil
 		}
 		return "", nil
@@ -64,14 +65,14 @@ func keep(name string) string {
 	return fmt.Sprintf("The user sees them with fettle forks diff %s, and merges them with fettle forks merge %s.", name, name)
 }
 
-// ignored returns a function that reports whether git ignores an absolute path.
-func (in *Into) ignored(ctx context.Context) func(path string) bool {
+// Ignored returns a function that reports whether git ignores an absolute path.
+func Ignored(ctx context.Context, files *workspace.Workspace, finder *discovery.Finder) func(path string) bool {
 	return func(path string) bool {
-		p, err := in.Workspace.Resolve(path)
+		p, err := files.Resolve(path)
 		if err != nil {
 			return false // a merge refuses it
 		}
-		v, err := in.Finder.Why(context.WithoutCancel(ctx), p, false)
+		v, err := finder.Why(ctx, p, false)
 		return err == nil && v.Ignored
 	}
 }
@@ -101,16 +102,17 @@ func (in *Into) describe(r *fork.Report, failed error) (report string, changed [
 		switch {
 		case f.Merged:
 			changed = append(changed, path)
-		case f.Verdict == fork.Conflict:
+		case f.Verdict == fork.Conflict && !f.Ignored:
 			left++
 			fmt.Fprintf(&b, "- %s: conflict (%s). %s\n", escape.Line(path), f.Kind, escape.Line(f.Reason))
 			diffs := fmt.Sprintf("The change of the agent:\n%s\nThe change of the other writer:\n%s\n", text(f.Fork), text(f.Workspace))
 			if in.Shows(path) && b.Len()+len(diffs) <= maxReport {
 				b.WriteString(diffs)
 			}
+		case f.Ignored: // such as the output of a build
 		case f.Verdict == fork.Clean:
 			left++
-			fmt.Fprintf(&b, "- %s: %s\n", escape.Line(path), cmp.Or(map[bool]string{true: "ignored by git, and not merged"}[f.Ignored], "not merged"))
+			fmt.Fprintf(&b, "- %s: not merged\n", escape.Line(path))
 		}
 	}
 	head := fmt.Sprintf("The agent worked in a fork. %s merged.\n", count(len(changed)))
@@ -120,7 +122,7 @@ func (in *Into) describe(r *fork.Report, failed error) (report string, changed [
 	if failed != nil {
 		head = fmt.Sprintf("The agent worked in the fork %s, which was not merged completely: %s %s\n", name, fault.MessageOf(failed), keep(name))
 	}
-	if len(r.Files) == 0 && failed == nil {
+	if len(changed)+left == 0 && failed == nil {
 		return "", nil
 	}
 	for _, path := range r.KeptFiles {

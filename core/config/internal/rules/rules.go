@@ -72,6 +72,7 @@ type Rules struct {
 	SaveTo   string            // file of the user's saved approvals; "" without a home directory
 
 	workspace   Workspace
+	uppers      map[string]string // the changes of forked directories
 	noSaving    bool
 	environ     func() []string
 	warn        func(message string, args ...any)
@@ -346,10 +347,10 @@ func (r *Rules) Follow(call *policy.Call) bool {
 }
 
 // At returns the same rules for other directories, such as those of a fork. Both share the approvals of the
-// session.
-func (r *Rules) At(w Workspace) *Rules {
+// session. uppers are the directories with the changes of overlays, by the directories that show them.
+func (r *Rules) At(w Workspace, uppers map[string]string) *Rules {
 	other := &Rules{
-		Engine: r.Engine, Programs: r.Programs, SaveTo: r.SaveTo, workspace: w, noSaving: r.noSaving, environ: r.environ, warn: r.warn,
+		Engine: r.Engine, Programs: r.Programs, SaveTo: r.SaveTo, workspace: w, uppers: uppers, noSaving: r.noSaving, environ: r.environ, warn: r.warn,
 		files: r.files, problems: r.problems, repos: r.repos, approvedGit: r.approvedGit,
 	}
 	if !slices.Equal(w.Directories(), r.workspace.Directories()) { // copies of repositories are not changed ones

@@ -70,8 +70,33 @@ func (r *Rules) Withheld(ctx context.Context, dirs []string) ([]string, error) {
 			withheld, queue = append(withheld, l.withheld...), append(queue, l.below...)
 		}
 	}
+	for dir, upper := range r.uppers {
+		added, err := r.withheldIn(ctx, dir, upper)
+		if err != nil {
+			return nil, err
+		}
+		withheld = append(withheld, added...)
+	}
 	slices.Sort(withheld)
 	return slices.Compact(withheld), nil
+}
+
+// withheldIn returns the withheld files in the upper directory of a forked one, by their names in that one.
+func (r *Rules) withheldIn(ctx context.Context, dir, upper string) (withheld []string, err error) {
+	return withheld, filepath.WalkDir(upper, func(name string, e fs.DirEntry, err error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, name[len(upper):])
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			withheld = append(withheld, path) // it cannot be searched
+		case e.Type().IsRegular() && r.refuses(path):
+			withheld = append(withheld, path)
+		}
+		return nil
+	})
 }
 
 // IsProtected reports whether an absolute path without links is protected.
