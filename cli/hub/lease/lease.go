@@ -181,11 +181,32 @@ func (l *Lease) Check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	current, err := l.o.Bucket.Get(ctx, l.o.Key)
+	current, err := l.read(ctx)
 	if err != nil || !l.isOwn(current) || l.Left() <= 0 {
 		return ErrLost
 	}
 	return nil
+}
+
+// read returns the entry of the key. It asks again until ctx ends, because a cluster answers with an error
+// while its servers elect a leader.
+func (l *Lease) read(ctx context.Context) (jetstream.KeyValueEntry, error) {
+	const patience, pause = 2 * time.Second, 50 * time.Millisecond
+	for {
+		one, cancel := context.WithTimeout(ctx, patience)
+		current, err := l.o.Bucket.Get(one, l.o.Key)
+		cancel()
+		if err == nil || errors.Is(err, jetstream.ErrKeyNotFound) {
+			return current, err
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, err
+		case <-wait.C:
+		}
+	}
 }
 
 // Release gives the lease up, so that another candidate need not wait.
