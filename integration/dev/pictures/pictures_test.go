@@ -17,9 +17,9 @@ func TestPicturesAreCurrent(t *testing.T) {
 	const kept = "../../../docs/pictures"
 	made := t.TempDir()
 	require.NoError(t, write(t.Context(), made))
-	entries, err := os.ReadDir(kept)
+	drawn, err := filepath.Glob(filepath.Join(kept, "*.svg")) // photographs of pages come from the tests of the hub
 	require.NoError(t, err)
-	require.Len(t, scenes(), len(entries), "a picture without a scene")
+	require.Len(t, scenes(), len(drawn), "a picture without a scene")
 	for _, s := range scenes() {
 		want, err := os.ReadFile(filepath.Join(kept, s.name+".svg"))
 		require.NoError(t, err)
