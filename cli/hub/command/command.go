@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -157,10 +159,20 @@ func (h *hub) connect(more ...nats.Option) (*nats.Conn, string, error) {
 	}
 	nc, err := server.Connect(h.target(), name, pair, h.ca, more...)
 	switch {
-	case errors.Is(err, nats.ErrNoServers):
-		return nil, "", fmt.Errorf("no hub answers at %s: start one with fettle-hub serve, or give --nats", h.target())
+	case unanswered(err):
+		return nil, "", fmt.Errorf("%w at %s: start one with fettle-hub serve, or give --nats", errNoHub, h.target())
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, "", fmt.Errorf("the hub does not know the key %s: fettle-hub keys add creates a user", path)
 	}
 	return nc, name, err
+}
+
+var errNoHub = errors.New("no hub answers")
+
+// unanswered reports whether a connection failed because no server answered, or because it ended
+// before it had answered. A refusal is an answer, and so is a certificate that is not trusted.
+func unanswered(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, io.EOF) ||
+		errors.As(err, &network) && slices.Contains([]string{"dial", "read", "write"}, network.Op)
 }

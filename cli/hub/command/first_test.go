@@ -1,8 +1,10 @@
 package command_test
 
 import (
+	"net"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,4 +55,31 @@ func TestRemovedWorker(t *testing.T) {
 	}
 	require.Equal(t, 1, p.ProcessState.ExitCode())
 	require.Contains(t, p.out.String(), "the hub refuses the key of this worker")
+}
+
+// HB-02: a worker that starts before its hub, or while the hub is restarted, waits for it.
+func TestWorkerBeforeHub(t *testing.T) {
+	t.Parallel()
+	h, serving := newHub(t, patchTurns)
+	u, err := url.Parse(h.url())
+	require.NoError(t, err)
+	serving.kill()
+	dying, err := net.Listen("tcp", u.Host) // a hub that is killed before it answers
+	require.NoError(t, err)
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		c, err := dying.Accept()
+		if err == nil {
+			_ = c.(*net.TCPConn).SetLinger(0) // a reset
+			_ = c.Close()
+		}
+	}()
+	p := h.worker("--approval-mode", "yolo", "--nats", "nats://"+u.Host)
+	<-accepted
+	require.NoError(t, dying.Close()) // now connections are refused
+	eventually(t, func() bool { return strings.Contains(p.out.String(), "The worker waits for it.") })
+	h.serve("--listen", u.Host)
+	h.ends(h.submit("Make it loud."), "done")
+	require.Equal(t, 1, strings.Count(p.out.String(), "no hub answers"), p.out)
 }

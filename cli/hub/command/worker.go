@@ -53,7 +53,7 @@ same workspace waits until the first one ends. Ctrl-C queues the running job aga
 			}
 			ctx, refused := context.WithCancelCause(cmd.Context())
 			defer refused(nil)
-			nc, name, err := h.connect(nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			nc, name, err := h.await(ctx, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 				if errors.Is(err, nats.ErrPermissionViolation) { // requests would only time out
 					refused(fmt.Errorf("the hub does not allow this user to work for the workspace %s: fettle-hub keys add NAME --role worker --workspace %s creates one: %w", o.Workspace, o.Workspace, err))
 				}
@@ -92,6 +92,25 @@ same workspace waits until the first one ends. Ctrl-C queues the running job aga
 	f.DurationVar(&o.Within, "answer-within", 10*time.Minute, "`time` for an answer to a question; afterwards the answer is no")
 	_ = cmd.PersistentFlags().MarkHidden("cwd") // the flag exists
 	return cmd
+}
+
+// await connects like connect, and waits for a hub that does not answer yet: workers and hubs start
+// in any order.
+func (h *hub) await(ctx context.Context, more ...nats.Option) (*nats.Conn, string, error) {
+	for waiting := false; ; waiting = true {
+		nc, name, err := h.connect(more...)
+		if !errors.Is(err, errNoHub) {
+			return nc, name, err
+		}
+		if !waiting {
+			h.print(err.Error() + ". The worker waits for it.")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, "", err
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
 }
 
 // nameOf returns the name of a directory as a name at the hub.
