@@ -195,7 +195,7 @@ func (c *FileReadCache) write(path string, info workspace.Info, sha string, line
 	key := keyOf(path, info)
 	r := c.findPath(path)
 	if r == nil {
-		r = c.identify(path, info, sha)
+		r = c.join(path, info, sha)
 	}
 	if r == nil {
 		r = c.insert(key)
@@ -219,11 +219,14 @@ func (c *FileReadCache) refresh(path string, info workspace.Info, sha string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := keyOf(path, info)
-	r := c.identify(path, info, sha)
+	if r := c.identify(path, info, sha); r != nil && r.SHA256 != sha {
+		return
+	}
+	r := c.join(path, info, sha)
 	if r == nil {
 		r = c.adopt(path, key, sha)
 	}
-	if r == nil || r.SHA256 != sha {
+	if r == nil {
 		return
 	}
 	r.fingerprint = fingerprintOf(info)
@@ -361,11 +364,35 @@ func (c *FileReadCache) identify(path string, info workspace.Info, sha string) *
 	return nil
 }
 
+// join returns the record of the file that info describes, to be linked to path; nil if there is none.
+// A file with one hard link that is not exactly in the recorded state, under a name that the record
+// does not have, may be another file: with the inode number of a removed one and the same bytes. It
+// gets a copy, so that a write of it is not recorded for the other name.
+func (c *FileReadCache) join(path string, info workspace.Info, sha string) *record {
+	r := c.identify(path, info, sha)
+	if r == nil || info.Nlink != 1 || r.fingerprint == fingerprintOf(info) {
+		return r
+	}
+	if _, named := r.paths[path]; named {
+		return r
+	}
+	return c.copied(r, r.key)
+}
+
+// copied returns a copy of r with a key and no path.
+func (c *FileReadCache) copied(r *record, key fileKey) *record {
+	e := r.Entry
+	e.key = key
+	n := c.insert(key)
+	n.Entry = e
+	return n
+}
+
 // meet returns the record of the file that was read, linked to path and updated with its stat data
 // and hash. State that belongs to different content is cleared.
 func (c *FileReadCache) meet(path string, rd reading) *record {
 	key := keyOf(path, rd.info)
-	r := c.identify(path, rd.info, rd.sha)
+	r := c.join(path, rd.info, rd.sha)
 	if r == nil {
 		r = c.adopt(path, key, rd.sha)
 	}
@@ -388,10 +415,7 @@ func (c *FileReadCache) adopt(path string, key fileKey, sha string) *record {
 		c.rename(old, key)
 		return old
 	}
-	r := c.insert(key)
-	r.Entry = old.Entry
-	r.key = key
-	return r
+	return c.copied(old, key)
 }
 
 // link makes path refer to r. The record that path referred to before is dropped if it has no other

@@ -338,6 +338,38 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 	require.Equal(t, Sum([]byte("secret")), gone.SHA256, "the old name must not stand for the new file")
 }
 
+// RC-02: a file that has the inode number of a replaced file, and the same bytes, is another file.
+func TestReusedInodeWithEqualBytes(t *testing.T) {
+	for name, meet := range map[string]func(*FileReadCache, workspace.Info){
+		"read":    func(c *FileReadCache, info workspace.Info) { c.recordRead("/b", fullReading(info, "same"), 2) },
+		"refresh": func(c *FileReadCache, info workspace.Info) { c.refresh("/b", info, Sum([]byte("same"))) },
+		"track": func(c *FileReadCache, info workspace.Info) {
+			c.Track("/b", &Snapshot{Info: info, SHA256: Sum([]byte("same")), Stable: true})
+		},
+		"write": func(c *FileReadCache, info workspace.Info) {
+			c.RecordWrite("/b", info, Sum([]byte("same")), 2, 1, noon)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c FileReadCache
+			old := infoAt(5, 10)
+			c.recordRead("/a", fullReading(old, "same"), 1) // then another program replaces /a
+			reused := old
+			reused.MtimeNS, reused.CtimeNS = noon.UnixNano(), noon.UnixNano()
+			meet(&c, reused)
+			require.NoError(t, c.invariants())
+			c.RecordWrite("/b", infoAt(6, 12), Sum([]byte("same, changed")), 3, 1, noon)
+			require.NoError(t, c.invariants())
+			for path, want := range map[string]string{"/a": "same", "/b": "same, changed"} {
+				e, ok := c.ByPath(path)
+				require.True(t, ok, path)
+				require.True(t, e.qualifying(), path)
+				require.Equal(t, Sum([]byte(want)), e.SHA256, path)
+			}
+		})
+	}
+}
+
 // FS-04: a read is recorded after its file was replaced, when another file that was read already
 // has the inode number.
 func TestLateReadTakesNothingFromAnotherFile(t *testing.T) {

@@ -80,7 +80,7 @@ func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 			a.want = next
 		case outside && fault.CodeOf(answer.Result.Error) == fault.FileChangedSinceRead:
 			if got := report.LatestFileState.Content; got == nil || *got != a.want {
-				return fmt.Errorf("%s refuses with %+v; the file contains %q", tool, report.LatestFileState, clip(a.want))
+				return fmt.Errorf("%s refuses with %+v and the error %w; the file contains %q", tool, report.LatestFileState, answer.Result.Error, clip(a.want))
 			}
 		default:
 			return fmt.Errorf("%s of %s, which another program changed: %v: %s: %w", tool, a.name, outside, answer.Status, answer.Result.Error)
@@ -141,7 +141,9 @@ func (c *session) read(ctx context.Context, name string) (state filestate.State,
 
 // searches searches for existing files, with concurrent calls.
 func searches(ctx context.Context, s *soak, r *rand.Rand) error {
-	c := s.long
+	c, f00 := s.long, s.files[0]
+	f00.mu.Lock() // a file that another program is writing in place can be empty
+	defer f00.mu.Unlock()
 	all := []struct {
 		tool string
 		args map[string]any
