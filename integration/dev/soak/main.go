@@ -31,7 +31,7 @@ func main() {
 // run returns the exit code: 0; 1 for growth or loss; 2 for invalid arguments; 130 if
 // interrupted.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o := options{rounds: 20, warm: 5, parts: allParts()}
+	o := options{rounds: 20, warm: 5, fill: 10_000, parts: allParts()}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.DurationVar(&o.time, "for", 10*time.Minute, "the time to run")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type options struct {
 	time     time.Duration // minimum duration
 	rounds   int           // minimum number
 	warm     int           // rounds of warm-up
+	fill     int           // states of a file that the long session receives before the first round
 	workers  int
 	seed     uint64
 	parts    []part
@@ -102,6 +104,9 @@ func soakIt(ctx context.Context, o options) (r result, err error) {
 	if err := s.begin(ctx); err != nil {
 		return r, err
 	}
+	if err := s.filled(ctx); err != nil {
+		return r, err
+	}
 	begun := time.Now()
 	every := o.time / (1 << 13)
 	for n := 1; (n <= o.rounds || time.Since(begun) < o.time) && ctx.Err() == nil && len(s.problems) < maxProblems; n++ {
@@ -153,6 +158,22 @@ func (s *soak) begin(ctx context.Context) error {
 	var err error
 	s.long, err = s.open(ctx, s.path("long"), s.path("home"), longSession(s))
 	return err
+}
+
+// filled shows the long session many states of a file, so that its bounded stores of contents and
+// hashes are full before the first sample.
+func (s *soak) filled(ctx context.Context) error {
+	const name = "filled.txt"
+	line := strings.Repeat("x", 69) + "\n"
+	for n := range s.fill {
+		if err := os.WriteFile(s.path("long", name), []byte(fmt.Sprintln("state", n)+strings.Repeat(line, 100)), 0o644); err != nil {
+			return err
+		}
+		if _, err := s.long.read(ctx, name); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(s.path("long", name))
 }
 
 // round makes every worker run every part.

@@ -38,7 +38,7 @@ func needsShell(t *testing.T) {
 // RC-26, KH-13: a few rounds of all traffic lose nothing and leave nothing behind.
 func TestSoak(t *testing.T) {
 	needsShell(t)
-	o := options{time: time.Millisecond, rounds: 4, warm: 1, workers: 1, seed: 7, parts: allParts()}
+	o := options{time: time.Millisecond, rounds: 4, warm: 1, fill: 3, workers: 1, seed: 7, parts: allParts()}
 	if testing.Short() || raceDetector { // several times slower
 		o.rounds = 2
 	}
