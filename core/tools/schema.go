@@ -21,6 +21,9 @@ type Schema struct {
 	source json.RawMessage // the schema to compile
 	raw    json.RawMessage // the schema for models
 
+	shaping sync.Once
+	shape   *shape // of source; nil: only the compiled schema decides
+
 	once     sync.Once
 	compiled *jsonschema.Schema
 	document any // decoded source; error messages quote it
@@ -134,6 +137,16 @@ func (s *Schema) Compile() error {
 	return s.err
 }
 
+// accepts reports whether a document is certain to match the schema. A schema that accepts one is certain to compile.
+func (s *Schema) accepts(document any) bool {
+	s.shaping.Do(func() {
+		if schema, err := readJSON(s.source); err == nil && plainSchema(schema) {
+			s.shape = shapeOf(schema)
+		}
+	})
+	return s.shape != nil && s.shape.accepts(document)
+}
+
 // Probe returns the error of Compile, but discards the compiled schema, because only a few of many tools are called. It
 // must not run concurrently with other uses of the schema.
 func (s *Schema) Probe() error {
@@ -212,10 +225,13 @@ func (s *Schema) Check(args json.RawMessage) (json.RawMessage, error) {
 
 // Fits returns an error with the violations if a JSON document does not match the schema, else nil. It repairs nothing.
 func (s *Schema) Fits(document json.RawMessage) error {
-	if err := s.Compile(); err != nil {
-		return err
-	}
 	value, err := readJSON(document)
+	if err == nil && s.accepts(value) {
+		return nil
+	}
+	if uncompiled := s.Compile(); uncompiled != nil {
+		return uncompiled
+	}
 	if err != nil {
 		return err
 	}
@@ -228,14 +244,17 @@ func (s *Schema) Fits(document json.RawMessage) error {
 
 // check is Check, with accepted spellings rewritten to declared ones first. It also returns the arguments as an object.
 func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (json.RawMessage, map[string]any, error) {
+	document, err := readArguments(args, rewrite)
+	var root any = document
+	if err == nil && s.accepts(root) {
+		return appendJSON(make([]byte, 0, len(args)+16), root), document, nil
+	}
 	if err := s.Compile(); err != nil {
 		return nil, nil, err
 	}
-	document, err := readArguments(args, rewrite)
 	if err != nil {
 		return nil, nil, refuse(tool, err)
 	}
-	var root any = document
 	failures, err := s.validate(root)
 	for round := 0; err == nil && len(failures) > 0 && round < maxRepairRounds; round++ {
 		if !repair(root, failures) {
