@@ -295,9 +295,13 @@ func isPlainVariable(name string) bool {
 // [Options].ReadOnlyTable.
 func (e *Engine) Lookups(c Call) []string {
 	s := e.now.Load()
-	if !s.readOnly || !isShell(&c) {
+	if !s.readOnly || !isShell(&c) { // c does not escape to the heap for the many calls of other tools
 		return nil
 	}
+	return s.lookups(c)
+}
+
+func (s *snapshot) lookups(c Call) []string {
 	t := newTrial(s, &c)
 	found := s.find(&c, t.args)
 	if found.shell == nil {

@@ -27,10 +27,13 @@ var gitFiles = []string{"HEAD", "config", "commondir", "gitdir", ".git"}
 // whose repositories [Engine.Decide] requires; see Call.Repositories. For most
 // calls there are none.
 func (e *Engine) GitDirs(c Call) []string {
-	if !isShell(&c) {
+	if !isShell(&c) { // c does not escape to the heap for the many calls of other tools
 		return nil
 	}
-	s := e.now.Load()
+	return e.now.Load().runsGitIn(c)
+}
+
+func (s *snapshot) runsGitIn(c Call) []string {
 	t := newTrial(s, &c)
 	found := s.find(&c, t.args)
 	if found.shell == nil {

@@ -124,7 +124,7 @@ func Text(s string) Content { return Content{Parts: []Part{{Text: s}}} }
 // JSON returns content with the JSON text of v, without HTML escapes, so that source code stays readable. It fails like
 // json.Marshal.
 func JSON(v any) (Content, error) {
-	var b bytes.Buffer
+	var b strings.Builder // its text is not copied
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
