@@ -122,8 +122,11 @@ type ResourceLink struct {
 func Text(s string) Content { return Content{Parts: []Part{{Text: s}}} }
 
 // JSON returns content with the JSON text of v, without HTML escapes, so that source code stays readable. It fails like
-// json.Marshal.
+// json.Marshal. A []Content whose elements were made by JSON becomes the array of their texts, which are not read again.
 func JSON(v any) (Content, error) {
+	if list, ok := v.([]Content); ok && !slices.ContainsFunc(list, func(c Content) bool { return !c.IsJSON() }) {
+		return jsonArray(list), nil
+	}
 	var b strings.Builder // its text is not copied
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -132,6 +135,24 @@ func JSON(v any) (Content, error) {
 	}
 	s := b.String()
 	return Content{Parts: []Part{{Text: s[:len(s)-1]}}, json: true}, nil
+}
+
+func jsonArray(elements []Content) Content {
+	size := len("[]")
+	for _, e := range elements {
+		size += len(e.Parts[0].Text) + len(",")
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteByte('[')
+	for i, e := range elements {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(e.Parts[0].Text)
+	}
+	b.WriteByte(']')
+	return Content{Parts: []Part{{Text: b.String()}}, json: true}
 }
 
 // Data returns content of a note and a payload.

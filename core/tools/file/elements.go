@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 // elementList collects the elements of a read_many_files result. It reserves room for one element that names the omitted
 // files.
 type elementList struct {
-	made []json.RawMessage
+	made []tools.Content
 	room int  // remaining bytes
 	last int  // size of the element about omitted files, without further names
 	full bool // nothing more is to be added
@@ -44,14 +43,6 @@ func (l *elementList) roomBefore(rest []target) int {
 	return l.room - max(min(each, l.room/2), l.last) - len(",")
 }
 
-// all returns the elements, [] if there are none.
-func (l *elementList) all() []json.RawMessage {
-	if l.made == nil {
-		return []json.RawMessage{}
-	}
-	return l.made
-}
-
 // add adds an element, if there is room for it and for one about rest.
 func (l *elementList) add(element any, rest []target) bool {
 	content, err := tools.JSON(element)
@@ -63,7 +54,7 @@ func (l *elementList) add(element any, rest []target) bool {
 		return false
 	}
 	l.room -= size
-	l.made = append(l.made, json.RawMessage(content.String()))
+	l.made = append(l.made, content)
 	return true
 }
 
@@ -79,7 +70,7 @@ func (l *elementList) leaveOut(t target, rest []target) {
 	l.full = true
 	content, err := tools.JSON(unread{t.name, tooMuch(t, rest, l.room)})
 	if err == nil {
-		l.made = append(l.made, json.RawMessage(content.String()))
+		l.made = append(l.made, content)
 	}
 }
 

@@ -139,7 +139,7 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 			c.services.accessed(ctx, t.path) // the same instructions apply to all files of a directory
 		}
 	}
-	content, err := tools.JSON(elements.all())
+	content, err := tools.JSON(elements.made)
 	return tools.Result{
 		LLMContent:    content,
 		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Read %d of %d files", read, len(targets))),
