@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,7 +58,7 @@ func (w *Watch) Add(dir string) {
 // UnsafeReason returns a sentence with the reason why running git in an absolute directory is not
 // safe; "" if it is, also without a repository. It is not safe if the repository that git would use
 // there
-//   - was created or changed after the Watch,
+//   - was changed after the Watch, or created with hooks or a setting that is not known to be harmless,
 //   - is a bare repository that the Watch does not contain, or
 //   - has a setting, also of a submodule, that is neither known to be harmless nor approved.
 func (w *Watch) UnsafeReason(dir string) string {
@@ -101,12 +102,22 @@ func (w *Watch) changeOf(r *repository) string {
 	case r.bare:
 		return fmt.Sprintf("The directory %q has the layout of a bare repository, and is not the one of the workspace.", r.top)
 	}
-	for _, file := range r.contents().files {
-		if w.changed(file) {
-			return fmt.Sprintf("The repository %q was created or changed since the session began.", r.top)
-		}
+	now := r.contents()
+	switch {
+	case !slices.ContainsFunc(now.files, w.changed):
+		return ""
+	case !r.isOwn():
+		return fmt.Sprintf("The repository %q was created or changed since the session began.", r.top)
+	case !(contents{}).covers(now, r.top):
+		return fmt.Sprintf("The repository %q was created or changed since the session began, and has hooks or settings that are not known to be harmless.", r.top)
 	}
 	return ""
+}
+
+// isOwn reports whether the files of the repository are those in its .git, a directory.
+func (r *repository) isOwn() bool {
+	info, err := os.Lstat(r.entry)
+	return err == nil && info.IsDir() && !r.isLinked()
 }
 
 // changed reports whether a file is newer than the Watch, or its time cannot be read.

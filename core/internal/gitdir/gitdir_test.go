@@ -82,11 +82,32 @@ func TestUnsafeReason(t *testing.T) {
 		"a hook's mode":    {func(t *testing.T, top string) { require.NoError(t, os.Chmod(top+"/.git/hooks/post-merge", 0o755)) }, ".", "have changed"},
 		"a hook elsewhere": {func(t *testing.T, top string) { write(t, top+"/scripts/pre-push", "#!/bin/sh\n") }, ".", "have changed"},
 		"an included file": {func(t *testing.T, top string) { write(t, top+"/shared.conf", "[core]\nfsmonitor = x\n") }, ".", "have changed"},
-		"made":             {func(t *testing.T, top string) { git(t, top, "init", "-q", "lib") }, "lib", "created or changed"},
-		"made above":       {func(t *testing.T, top string) { git(t, top, "init", "-q", "sub") }, "sub/deep", "created or changed"},
-		"cloned":           {func(t *testing.T, top string) { git(t, top, "clone", "-q", "nested", "lib") }, "lib", "created or changed"},
-		"a worktree":       {func(t *testing.T, top string) { git(t, top, "worktree", "add", "-q", "lib") }, "lib", ""},
-		"nested changed":   {func(t *testing.T, top string) { git(t, top+"/nested", "config", "core.fsmonitor", "x") }, "nested", "created or changed"},
+		"made":             {func(t *testing.T, top string) { git(t, top, "init", "-q", "lib") }, "lib", ""},
+		"made with a hook": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			write(t, top+"/lib/.git/hooks/post-index-change", "#!/bin/sh\n")
+		}, "lib", "created or changed"},
+		"made with a hook elsewhere": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			git(t, top+"/lib", "config", "core.hooksPath", "hooks")
+		}, "lib", "created or changed"},
+		"made with a program": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			git(t, top+"/lib", "config", "core.fsmonitor", "./x")
+		}, "lib", "created or changed"},
+		"made with an included file": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			write(t, top+"/lib/shared.conf", "[core]\nfsmonitor = x\n")
+			git(t, top+"/lib", "config", "include.path", "../shared.conf")
+		}, "lib", "created or changed"},
+		"made without a readable configuration": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			write(t, top+"/lib/.git/config", "[core\n")
+		}, "lib", "created or changed"},
+		"made above":     {func(t *testing.T, top string) { git(t, top, "init", "-q", "sub") }, "sub/deep", ""},
+		"cloned":         {func(t *testing.T, top string) { git(t, top, "clone", "-q", "nested", "lib") }, "lib", ""},
+		"a worktree":     {func(t *testing.T, top string) { git(t, top, "worktree", "add", "-q", "lib") }, "lib", ""},
+		"nested changed": {func(t *testing.T, top string) { git(t, top+"/nested", "config", "core.fsmonitor", "x") }, "nested", "created or changed"},
 		"nested, set back": {func(t *testing.T, top string) {
 			git(t, top+"/nested", "config", "core.fsmonitor", "x")
 			old := time.Now().Add(-time.Hour)
@@ -101,7 +122,7 @@ func TestUnsafeReason(t *testing.T) {
 		"a link": {func(t *testing.T, top string) {
 			git(t, top, "init", "-q", "x")
 			require.NoError(t, os.Symlink("x", top+"/lib"))
-		}, "lib", "created or changed"},
+		}, "lib", ""},
 		"not there":      {nil, "none/at/all", "does not exist yet"},
 		"by a mere .git": {func(t *testing.T, top string) { require.NoError(t, os.MkdirAll(top+"/lib/.git", 0o755)) }, "lib", ""},
 	} {
