@@ -41,6 +41,16 @@ func TestMistakes(t *testing.T) {
 	h.ok("jobs")
 }
 
+// HB-02: a new user can work as soon as it is added.
+func TestNewUser(t *testing.T) {
+	t.Parallel()
+	h, _ := newHub(t, patchTurns)
+	for _, name := range []string{"v1", "v2", "v3"} {
+		h.ok("jobs", "--key", h.ok("keys", "add", name, "--role", "viewer"))
+	}
+	h.ok("keys", "add", "elsewhere", "--role", "viewer", "--dir", filepath.Join(h.home, "another hub, which does not run"))
+}
+
 // HB-02: a worker whose user is removed ends with the reason.
 func TestRemovedWorker(t *testing.T) {
 	t.Parallel()

@@ -213,13 +213,42 @@ func sameUser(a, b keys.User) bool {
 	return a.Name == b.Name && a.Key == b.Key && a.Workspace == b.Workspace && slices.Equal(a.Roles, b.Roles)
 }
 
+// inForce waits until the running hub of the directory knows a new key, so that the next command can
+// use it. Without one it returns at once.
+func (h *hub) inForce(ctx context.Context, seed, name string) error {
+	url, err := os.ReadFile(h.urlFile())
+	if err != nil {
+		return nil
+	}
+	pair, err := keys.Load(seed)
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		nc, err := server.Connect(strings.TrimSpace(string(url)), name, pair, h.ca)
+		if err == nil {
+			nc.Close()
+		}
+		if !errors.Is(err, nats.ErrAuthorization) {
+			return nil // known, or the hub does not run any more
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	h.print("The hub does not know the new key yet.")
+	return nil
+}
+
 func (h *hub) keysCommand() *cobra.Command {
 	root := &cobra.Command{Use: "keys", Short: "Manage the users of the hub and their keys", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var u keys.User
 	var roles []string
 	add := &cobra.Command{
 		Use: "add NAME", Short: "Create a user, and print the path of its key", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			u.Name = args[0]
 			for _, r := range roles {
 				u.Roles = append(u.Roles, keys.Role(r))
@@ -228,10 +257,11 @@ func (h *hub) keysCommand() *cobra.Command {
 				return err
 			}
 			seed, err := h.keys().Add(u)
-			if err == nil {
-				_, _ = fmt.Fprintln(h.out, seed)
+			if err != nil {
+				return err
 			}
-			return err
+			_, _ = fmt.Fprintln(h.out, seed)
+			return h.inForce(cmd.Context(), seed, u.Name)
 		},
 	}
 	add.Flags().StringSliceVar(&roles, "role", nil, "`roles` of the user: admin, worker, submitter, approver, viewer")
