@@ -96,7 +96,9 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 // mayShow reports whether read_file would show a file to this agent without
 // approval and without a safety checker.
 func (c *Config) mayShow(sh *shared, path string) bool {
-	args, err := json.Marshal(map[string]string{"file_path": path})
+	args, err := json.Marshal(struct {
+		FilePath string `json:"file_path"`
+	}{path})
 	if err != nil {
 		return false
 	}
