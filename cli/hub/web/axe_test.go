@@ -67,7 +67,7 @@ func TestAxe(t *testing.T) {
 		}
 	}
 	audit("sign in", "/login")
-	require.NoError(t, chromedp.Do(ctx, chromedp.SendKeys("#token", "wrong"+kb.Enter), chromedp.WaitVisible(".problem")))
+	audit("wrong token", "/login", chromedp.SendKeys("#token", "wrong"+kb.Enter), chromedp.WaitVisible(".problem"))
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(s.web.URL+"/login"), chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#all")))
 	audit("no jobs", "/")
 	audit("problem", "/jobs/unknown")
