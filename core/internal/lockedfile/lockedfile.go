@@ -27,7 +27,8 @@ const (
 )
 
 // Lock locks the file at path, which is created if it is missing, and waits until ctx
-// ends. A second Lock in the same process waits too. The lock ends with the process. The
+// ends. It tries once even if the deadline of ctx has passed, as it may have while a
+// busy disk opened the file. A second Lock in the same process waits too. The lock ends with the process. The
 // lock file stays, because removing it could remove the lock of another process.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, FileMode)
@@ -53,14 +54,20 @@ func LockIfFree(path string) (unlock func(), err error) {
 // wait locks an open file, and closes it on failure.
 func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		err := ctx.Err()
-		if err == nil {
+		ended := ctx.Err()
+		err := ended
+		if !errors.Is(ended, context.Canceled) {
 			err = TryLock(f)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return func() { _ = f.Close() }, nil // which releases the lock
+		case ended != nil:
+			err = ended
+		case errors.Is(err, ErrBusy):
+			err = nil
 		}
-		if !errors.Is(err, ErrBusy) {
+		if err != nil {
 			_ = f.Close() // the other error is returned
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,6 +64,23 @@ func TestLockEndsWithItsContext(t *testing.T) {
 	unlock, err = lockedfile.Lock(t.Context(), path)
 	require.NoError(t, err)
 	unlock()
+}
+
+// A free lock is taken after the deadline, which may have passed while the file was opened; a taken
+// one is not waited for, and a cancelled call takes none.
+func TestLockAfterItsDeadline(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
+	defer cancel()
+	unlock, err := lockedfile.Lock(late, path)
+	require.NoError(t, err)
+	_, err = lockedfile.Lock(late, path)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	unlock()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = lockedfile.Lock(cancelled, path)
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestLockIfFree(t *testing.T) {

@@ -141,16 +141,14 @@ func (c *session) read(ctx context.Context, name string) (state filestate.State,
 
 // searches searches for existing files, with concurrent calls.
 func searches(ctx context.Context, s *soak, r *rand.Rand) error {
-	c, f00 := s.long, s.files[0]
-	f00.mu.Lock() // a file that another program is writing in place can be empty
-	defer f00.mu.Unlock()
+	c := s.long
 	all := []struct {
 		tool string
 		args map[string]any
 	}{
 		{"glob", map[string]any{"pattern": "**/f*.txt"}}, {"search_file_content", map[string]any{"pattern": "^first$"}},
 		{"search_file_content", map[string]any{"pattern": fmt.Sprintf("change [%d]", r.IntN(10)), "context": 1}},
-		{"list_directory", map[string]any{"dir_path": "."}}, {"read_many_files", map[string]any{"paths": []string{"f0*.txt"}}},
+		{"list_directory", map[string]any{"dir_path": "."}}, {"read_many_files", map[string]any{"paths": []string{stable + "/f0*.txt"}}},
 	}
 	errs := make([]error, len(all))
 	var together sync.WaitGroup

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -37,6 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&o.time, "for", 10*time.Minute, "the time to run")
 	flags.IntVar(&o.workers, "workers", 3, "the number of concurrent workers")
 	flags.Uint64Var(&o.seed, "seed", 1, "the seed of random choices")
+	only := flags.String("run", "", "run only the parts whose name matches this `regexp`")
 	plot := flags.String("svg", "", "write a plot of the samples to this `file`")
 	page := flags.String("write", "", "write the table into this `page`, as ../../docs/fuzzing.md")
 	lines := flags.Bool("json", false, "print the samples as JSON objects, one a line, instead of the table")
@@ -47,6 +50,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "soak: arguments are not allowed, and -for and -workers must be positive")
 		return 2
 	}
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		fmt.Fprintf(stderr, "soak: -run: %v\n", err)
+		return 2
+	}
+	o.parts = slices.DeleteFunc(o.parts, func(p part) bool { return !match.MatchString(p.name) })
 	reported := 0.0
 	o.progress = func(s sample) {
 		if s.Seconds-reported >= 10 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -202,7 +203,7 @@ func cancelled(ctx context.Context, s *soak, r *rand.Rand) error {
 		for _, call := range []struct {
 			tool string
 			args map[string]any
-		}{{"run_shell_command", map[string]any{"command": "sleep 1000"}}, {"search_file_content", map[string]any{"pattern": "change"}}, {"read_many_files", map[string]any{"paths": []string{"*.txt"}}}} {
+		}{{"run_shell_command", map[string]any{"command": "sleep 1000"}}, {"search_file_content", map[string]any{"pattern": "change"}}, {"read_many_files", map[string]any{"paths": []string{stable + "/*.txt"}}}} {
 			short, cancel := context.WithTimeout(ctx, wait)
 			got := s.long.call(short, call.tool, call.args)
 			cancel()
@@ -246,7 +247,8 @@ func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 		data, err := os.ReadFile(path)
 		_, made := os.Stat(filepath.Join(c.dir, "made.txt"))
 		if err != nil || string(data) != "old\n" || !errors.Is(made, os.ErrNotExist) {
-			return fmt.Errorf("after the restore the file contains %q, made.txt: %v, %w", data, made, err)
+			text, _ := json.Marshal(plan) // of plain values
+			return fmt.Errorf("after the restore the file contains %q, made.txt: %v, %w; the plan was %s", data, made, err, text)
 		}
 		return nil
 	})
