@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -61,7 +62,7 @@ func withServers(servers ...mcp.ServerSpec) func(*config.Parameters) {
 
 // mcpByHand sends raw protocol messages to a server of the long session.
 func mcpByHand(ctx context.Context, s *soak, r *rand.Rand) error {
-	srv := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
+	srv := server.New(server.Options{Name: "soak", Version: "1", Linger: time.Minute, Open: func(context.Context, server.Client) (*mcpservice.Service, error) {
 		return s.long.MCP().Serve(config.MCPServiceOptions{Stateless: true})
 	}})
 	var in, out bytes.Buffer
