@@ -1,6 +1,10 @@
 package policy
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/fettle-dev/fettle/core/internal/jsonscan"
+)
 
 // longText is the number of bytes of a text that a decision does not decode unless a pattern is
 // searched in it.
@@ -35,12 +39,12 @@ func briefOf(params json.RawMessage) *brief {
 			i++
 			continue
 		}
-		end := stringEnd(params, i)
-		if end < 0 {
+		found, ok := jsonscan.String(params, i+1)
+		if !ok {
 			return b
 		}
-		text := params[i:end]
-		i = end
+		text := params[i:found.End]
+		i = found.End
 		switch {
 		case depth == 1 && atKey:
 			key, atKey = text, false
@@ -58,38 +62,4 @@ func briefOf(params json.RawMessage) *brief {
 		b.values = nil
 	}
 	return b
-}
-
-// stringEnd returns the index after the JSON string that begins at i, or -1 if it is not valid.
-func stringEnd(data []byte, i int) int {
-	for i++; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			return i + 1
-		case c < ' ':
-			return -1
-		case c != '\\':
-			continue
-		}
-		if i++; i >= len(data) {
-			return -1
-		}
-		switch data[i] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		case 'u':
-			for n := 1; n <= 4; n++ {
-				if i+n >= len(data) || !isHex(data[i+n]) {
-					return -1
-				}
-			}
-			i += 4
-		default:
-			return -1
-		}
-	}
-	return -1
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }

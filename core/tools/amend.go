@@ -10,7 +10,7 @@ import (
 // UTF-8 become U+FFFD. A [Modifiable] builds the Params of its new invocation with it. It
 // fails if params is not a JSON object.
 func Amend(params json.RawMessage, set map[string]any, drop ...string) (json.RawMessage, error) {
-	object, err := readArguments(params, nil)
+	object, long, err := readArguments(params, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -23,5 +23,5 @@ func Amend(params json.RawMessage, set map[string]any, drop ...string) (json.Raw
 		}
 		object[name] = value
 	}
-	return appendJSON(nil, object), nil
+	return appendObject(nil, object, long), nil
 }

@@ -27,31 +27,38 @@ const (
 // kept. Unlike encoding/json it rejects duplicate keys, invalid UTF-8, unpaired surrogates and values beyond the limits
 // above, because decoders interpret these differently or need too much time.
 func readJSON(data []byte) (any, error) {
-	v, _, err := readMembers(data, false)
-	return v, err
+	t, err := decodeText(data, false)
+	return t.value, err
 }
 
-// readMembers is readJSON. If the text is an object and spans is set, it also returns the text of each member, which
-// aliases data.
-func readMembers(data []byte, spans bool) (any, map[string]json.RawMessage, error) {
+// jsonText is a decoded JSON text. The other fields describe an object at its root, and alias the text.
+type jsonText struct {
+	value   any
+	members map[string]json.RawMessage // nil: not requested
+	long    longTexts
+}
+
+// decodeText is readJSON. If members is set, it also returns the text of each member of an object.
+func decodeText(data []byte, members bool) (jsonText, error) {
 	if len(data) > MaxJSONBytes {
-		return nil, nil, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), MaxJSONBytes)
+		return jsonText{}, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), MaxJSONBytes)
 	}
-	if !validJSON(data) {
-		return nil, nil, explainSyntax(data)
+	long, ascii, valid := validJSON(data)
+	if !valid {
+		return jsonText{}, explainSyntax(data)
 	}
-	if !utf8.Valid(data) {
-		return nil, nil, fmt.Errorf("the text is not valid UTF-8 at byte %d", firstInvalid(data))
+	if !ascii && !utf8.Valid(data) {
+		return jsonText{}, fmt.Errorf("the text is not valid UTF-8 at byte %d", firstInvalid(data))
 	}
-	r := jsonReader{data: data}
-	if spans {
-		r.spans = make(map[string]json.RawMessage)
+	r := jsonReader{data: data, long: long}
+	if members {
+		r.members = make(map[string]json.RawMessage)
 	}
 	v, err := r.value()
 	if err != nil {
-		return nil, nil, err
+		return jsonText{}, err
 	}
-	return v, r.spans, nil
+	return jsonText{v, r.members, r.written}, nil
 }
 
 // explainSyntax describes a syntax error.
@@ -81,7 +88,10 @@ type jsonReader struct {
 	data  []byte
 	pos   int
 	depth int
-	spans map[string]json.RawMessage // of the members of the root object; nil: not wanted
+
+	long    []longString               // the long strings after pos
+	members map[string]json.RawMessage // of the object at the root; nil: not requested
+	written longTexts                  // of the object at the root
 }
 
 func (r *jsonReader) value() (any, error) {
@@ -158,14 +168,24 @@ func (r *jsonReader) object() (any, error) {
 		r.space()
 		r.pos++ // the colon
 		r.space()
-		start := r.pos
+		start, long := r.pos, r.longAt(r.pos+1)
 		v, err := r.value()
 		if err != nil {
 			return nil, err
 		}
 		m[key] = v
-		if r.spans != nil && r.depth == 1 {
-			r.spans[key] = r.data[start:r.pos:r.pos]
+		if r.depth > 1 {
+			continue
+		}
+		text := r.data[start:r.pos:r.pos]
+		if r.members != nil {
+			r.members[key] = text
+		}
+		if long != nil && long.Short {
+			if r.written == nil {
+				r.written = longTexts{}
+			}
+			r.written[key] = writtenText{v.(string), text}
 		}
 	}
 	return m, nil
@@ -213,66 +233,85 @@ func checkNumber(literal string) error {
 	return nil
 }
 
+// longAt returns the long string that begins at pos, after the quotation mark; nil: none does.
+func (r *jsonReader) longAt(pos int) *longString {
+	for len(r.long) > 0 && r.long[0].start < pos {
+		r.long = r.long[1:]
+	}
+	if len(r.long) > 0 && r.long[0].start == pos {
+		return &r.long[0]
+	}
+	return nil
+}
+
 // text decodes a string.
 func (r *jsonReader) text() (string, error) {
 	r.pos++ // the quote
 	start := r.pos
+	if long := r.longAt(start); long != nil {
+		if long.Escapes == 0 {
+			r.pos = long.End
+			return string(r.data[start : long.End-1]), nil
+		}
+		return r.escapedText(long.End-1, long.Escapes)
+	}
 	for r.data[r.pos] != '"' {
 		if r.data[r.pos] == '\\' {
-			return r.escapedText(start)
+			r.pos++
 		}
 		r.pos++
 	}
-	s := string(r.data[start:r.pos])
-	r.pos++
-	return s, nil
+	end := r.pos
+	r.pos = start
+	escapes := bytes.Count(r.data[start:end], []byte{'\\'})
+	if escapes == 0 {
+		r.pos = end + 1
+		return string(r.data[start:end]), nil
+	}
+	return r.escapedText(end, 0)
 }
 
-// escapedText continues to decode a string whose first escape is at r.pos.
-func (r *jsonReader) escapedText(start int) (string, error) {
-	end := r.pos
-	for r.data[end] != '"' {
-		if r.data[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	b := make([]byte, 0, end-start)
-	b = append(b, r.data[start:r.pos]...)
+// escapedText decodes the string from r.pos to its closing quotation mark at end, which has at least that many escapes.
+func (r *jsonReader) escapedText(end, escapes int) (string, error) {
+	var b strings.Builder
+	b.Grow(end - r.pos - escapes)
+	plain := r.pos
 	for r.pos < end {
-		plain := bytes.IndexByte(r.data[r.pos:end], '\\')
-		if plain < 0 {
-			plain = end - r.pos
+		if r.data[r.pos] != '\\' {
+			next := bytes.IndexByte(r.data[r.pos:end], '\\')
+			if next < 0 {
+				break
+			}
+			r.pos += next
 		}
-		b = append(b, r.data[r.pos:r.pos+plain]...)
-		if r.pos += plain; r.pos == end {
-			break
-		}
+		b.Write(r.data[plain:r.pos])
 		c := r.data[r.pos+1]
 		r.pos += 2
 		switch c {
 		case 'b':
-			b = append(b, '\b')
+			b.WriteByte('\b')
 		case 'f':
-			b = append(b, '\f')
+			b.WriteByte('\f')
 		case 'n':
-			b = append(b, '\n')
+			b.WriteByte('\n')
 		case 'r':
-			b = append(b, '\r')
+			b.WriteByte('\r')
 		case 't':
-			b = append(b, '\t')
+			b.WriteByte('\t')
 		case 'u':
 			char, err := r.unicode()
 			if err != nil {
 				return "", err
 			}
-			b = utf8.AppendRune(b, char)
+			b.WriteRune(char)
 		default: // quote, backslash, slash
-			b = append(b, c)
+			b.WriteByte(c)
 		}
+		plain = r.pos
 	}
+	b.Write(r.data[plain:end])
 	r.pos = end + 1
-	return string(b), nil
+	return b.String(), nil
 }
 
 // unicode decodes the four digits of an escape, and the second escape of a surrogate pair.
@@ -313,21 +352,7 @@ func (r *jsonReader) hex4() rune {
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		b = append(b, '{')
-		for i, k := range keys {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendText(b, k)
-			b = append(b, ':')
-			b = appendJSON(b, v[k])
-		}
-		return append(b, '}')
+		return appendObject(b, v, nil)
 	case []any:
 		b = append(b, '[')
 		for i, e := range v {
@@ -348,6 +373,29 @@ func appendJSON(b []byte, v any) []byte {
 		return append(b, "false"...)
 	}
 	return append(b, "null"...)
+}
+
+// appendObject is appendJSON of an object. It copies the values that are in long.
+func appendObject(b []byte, object map[string]any, long longTexts) []byte {
+	keys := make([]string, 0, len(object))
+	for k := range object {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	b = append(b, '{')
+	for i, k := range keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(b, k)
+		b = append(b, ':')
+		if text, ok := long.of(k, object[k]); ok {
+			b = append(b, text...)
+			continue
+		}
+		b = appendJSON(b, object[k])
+	}
+	return append(b, '}')
 }
 
 // appendText appends s as a JSON string. It escapes only the quote, the backslash and control characters.

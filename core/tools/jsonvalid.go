@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/jsonscan"
 )
 
 // longText is the length from which a text in arguments, such as the content of a file, is copied instead of being
@@ -12,12 +14,14 @@ const longText = 16 << 10
 
 // validJSON is json.Valid, but faster for long strings. It checks the strings itself, and lets encoding/json check the
 // text with empty strings in their places. A quotation mark outside of a string begins one in every text that
-// encoding/json reads up to there, so both agree.
-func validJSON(data []byte) bool {
+// encoding/json reads up to there, so both agree. It also returns the long strings in their order, and whether all
+// strings are ASCII; texts without long strings report neither.
+func validJSON(data []byte) (long []longString, ascii, valid bool) {
 	if len(data) < longText {
-		return json.Valid(data)
+		return nil, false, json.Valid(data)
 	}
 	skeleton := make([]byte, 0, 1<<10)
+	ascii = true
 	for i := 0; i < len(data); {
 		c := data[i]
 		skeleton = append(skeleton, c)
@@ -25,47 +29,40 @@ func validJSON(data []byte) bool {
 		if c != '"' {
 			continue
 		}
-		n := stringEnd(data[i:])
-		if n < 0 {
-			return false
+		text, ok := jsonscan.String(data, i)
+		if !ok {
+			return nil, false, false
 		}
+		if text.End-i > longText {
+			long = append(long, longString{Text: text, start: i})
+		}
+		ascii = ascii && text.ASCII
 		skeleton = append(skeleton, '"')
-		i += n
+		i = text.End
 	}
-	return json.Valid(skeleton)
+	return long, ascii, json.Valid(skeleton)
 }
 
-// stringEnd returns the length of a string's text with its closing quotation mark, and -1 if it is invalid.
-func stringEnd(data []byte) int {
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			return i + 1
-		case c < ' ':
-			return -1
-		case c != '\\':
-			continue
-		}
-		if i++; i == len(data) {
-			return -1
-		}
-		switch data[i] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		case 'u':
-			if i+4 >= len(data) {
-				return -1
-			}
-			for _, c := range data[i+1 : i+5] {
-				if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-					return -1
-				}
-			}
-			i += 4
-		default:
-			return -1
-		}
-	}
-	return -1
+// longString is a string of JSON text that begins at start, after the quotation mark.
+type longString struct {
+	jsonscan.Text
+	start int
+}
+
+// longTexts are the long texts of an object that are written in JSON as appendText writes them, by their keys.
+type longTexts map[string]writtenText
+
+// writtenText is a text, and the same in JSON with its quotation marks.
+type writtenText struct {
+	text string
+	json []byte
+}
+
+// of returns the JSON of a value at a key; false: it is not known.
+func (l longTexts) of(key string, value any) ([]byte, bool) {
+	known, ok := l[key]
+	text, same := value.(string)
+	return known.json, ok && same && text == known.text
 }
 
 // decodeParams is json.Unmarshal of params, the canonical text of object, into the struct that p points to. It copies long

@@ -1,7 +1,10 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +20,8 @@ func TestValidJSON(t *testing.T) {
 		"{\"a\":\"LONG\n\"}", `{"a":"LONG""b"}`, `{"a":"LONG"`, `{LONG}`, `{"a":LONG}`, `{"a":1}LONG"`, `LONG`, `{"a":"LONG"}"x"`, `\"LONG"`, "{\"a\":\"LONG\xff\"}", "{\"a\":\"LONG\x00\"}",
 	} {
 		data := []byte(strings.ReplaceAll(text, "LONG", long))
-		require.Equal(t, json.Valid(data), validJSON(data), "%s", text)
+		_, _, valid := validJSON(data)
+		require.Equal(t, json.Valid(data), valid, "%s", text)
 	}
 }
 
@@ -28,10 +32,45 @@ func FuzzValidJSON(f *testing.F) {
 	pad := strings.Repeat(" ", longText)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		long := append([]byte(pad), data...)
-		if json.Valid(long) != validJSON(long) {
-			t.Errorf("validJSON(%q) = %t", data, validJSON(long))
+		if _, _, valid := validJSON(long); json.Valid(long) != valid {
+			t.Errorf("validJSON(%q) = %t", data, valid)
 		}
 	})
+}
+
+// BE-02: long texts are those of encoding/json, and their canonical form is that of short ones, whatever their escapes.
+func TestLongTexts(t *testing.T) {
+	pieces := []string{`\n`, `\t`, `\"`, `\\`, `\/`, `\b\f\r`, `\u001b`, `\u003c`, `\ud83d\ude00`, "é", "\x7f", " ", "some plain text", "世界"}
+	r := rand.New(rand.NewPCG(5, 6))
+	copied := 0
+	for range 300 {
+		some := slices.Clone(pieces)
+		r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		some = some[:1+r.IntN(len(some))]
+		long := func() string {
+			var b strings.Builder
+			for b.Len() <= longText {
+				b.WriteString(some[r.IntN(len(some))])
+			}
+			return `"` + b.String() + `"`
+		}
+		args := json.RawMessage(`{ "z":` + long() + `,"a":"short\n",` + long() + `:1, "l":[` + long() + `],"o":{"z":` + long() + `}, "b" : ` + long() + `}`)
+		var want map[string]any
+		require.NoError(t, json.Unmarshal(args, &want))
+		object, written, err := readArguments(args, nil)
+		require.NoError(t, err)
+		text := appendObject(nil, object, written)
+		require.True(t, bytes.Equal(appendJSON(nil, object), text))
+		copied += len(written)
+		var got map[string]any
+		require.NoError(t, json.Unmarshal(text, &got))
+		require.Equal(t, want, got)
+		require.Equal(t, want["z"], object["z"])
+
+		object["z"] = object["b"].(string) + "!" // as a repair or a rewrite may do
+		require.True(t, bytes.Equal(appendJSON(nil, object), appendObject(nil, object, written)))
+	}
+	require.Positive(t, copied)
 }
 
 // BE-02: a struct with long texts equals that of encoding/json, with and without fields for them.

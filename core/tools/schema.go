@@ -244,10 +244,10 @@ func (s *Schema) Fits(document json.RawMessage) error {
 
 // check is Check, with accepted spellings rewritten to declared ones first. It also returns the arguments as an object.
 func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (json.RawMessage, map[string]any, error) {
-	document, err := readArguments(args, rewrite)
+	document, long, err := readArguments(args, rewrite)
 	var root any = document
 	if err == nil && s.accepts(root) {
-		return appendJSON(make([]byte, 0, len(args)+16), root), document, nil
+		return appendObject(make([]byte, 0, len(args)+16), document, long), document, nil
 	}
 	if err := s.Compile(); err != nil {
 		return nil, nil, err
@@ -268,7 +268,7 @@ func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[strin
 	if len(failures) > 0 {
 		return nil, nil, refuse(tool, errors.New(explain(failures)))
 	}
-	return appendJSON(make([]byte, 0, len(args)+16), root), document, nil
+	return appendObject(make([]byte, 0, len(args)+16), document, long), document, nil
 }
 
 // refuse wraps an error about the arguments.
@@ -294,34 +294,35 @@ func refuseValue(tool string, err error) *fault.Error {
 	return e
 }
 
-// readArguments decodes args into an object that may be modified.
-func readArguments(args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (map[string]any, error) {
+// readArguments decodes args into an object that may be modified. It also returns the long texts of the object.
+func readArguments(args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (map[string]any, longTexts, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	value, members, err := readMembers(args, rewrite != nil)
+	text, err := decodeText(args, rewrite != nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if text, ok := value.(string); ok { // encoded twice
-		if inner, innerMembers, err := readMembers([]byte(text), rewrite != nil); err == nil {
-			value, members = inner, innerMembers
+	if encoded, ok := text.value.(string); ok { // encoded twice
+		if inner, err := decodeText([]byte(encoded), rewrite != nil); err == nil {
+			text = inner
 		}
 	}
-	if value == nil {
-		value = map[string]any{}
-		members = map[string]json.RawMessage{}
+	if text.value == nil {
+		text.value = map[string]any{}
+		text.members = map[string]json.RawMessage{}
 	}
-	object, ok := value.(map[string]any)
+	object, ok := text.value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("they must be one JSON object, not %s", kindOf(value))
+		return nil, nil, fmt.Errorf("they must be one JSON object, not %s", kindOf(text.value))
 	}
 	if rewrite == nil {
-		return object, nil
+		return object, text.long, nil
 	}
+	members := text.members
 	before := maps.Clone(members)
 	if err := rewrite(members); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for key := range object {
 		if _, kept := members[key]; !kept {
@@ -333,10 +334,10 @@ func readArguments(args json.RawMessage, rewrite func(map[string]json.RawMessage
 			continue
 		}
 		if object[key], err = readJSON(text); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return object, nil
+	return object, text.long, nil
 }
 
 // sameText reports whether two texts are the same bytes in memory.
