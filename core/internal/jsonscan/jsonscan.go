@@ -25,15 +25,14 @@ func String(data []byte, i int) (t Text, ok bool) {
 	t.Short = true
 	var seen uint64
 	for {
-		for i+8 <= len(data) {
-			word := binary.LittleEndian.Uint64(data[i:])
+		special := uint64(0)
+		for ; special == 0 && i+8 <= len(data); i += 8 {
+			word := binary.LittleEndian.Uint64(data[i : i+8])
 			seen |= word
-			special := below(word, ' ') | zero(word^'"'*each) | zero(word^'\\'*each)
-			if special != 0 {
-				i += bits.TrailingZeros64(special) / 8
-				break
-			}
-			i += 8
+			special = (less(word, ' ') | less(word^'"'*each, 1) | less(word^'\\'*each, 1)) & highs
+		}
+		if special != 0 {
+			i -= 8 - bits.TrailingZeros64(special)/8
 		}
 		if i >= len(data) {
 			return t, false
@@ -59,11 +58,9 @@ func String(data []byte, i int) (t Text, ok bool) {
 	}
 }
 
-// below and zero mark the bytes of a word that are less than c, or zero, with their highest bit. The lowest mark is
-// exact; those above it may be wrong.
-func below(word uint64, c uint64) uint64 { return (word - c*each) &^ word & highs }
-
-func zero(word uint64) uint64 { return (word - each) &^ word & highs }
+// less marks the bytes of a word that are less than c, at most 128, by their highest bit. The lowest mark is exact;
+// those above it may be wrong.
+func less(word, c uint64) uint64 { return (word - c*each) &^ word }
 
 // escape returns the length of the escape that data begins with, and 0 if it is invalid.
 func escape(data []byte) int {
