@@ -18,7 +18,8 @@
 //
 // Programs that save files do not take part in any lock. The target is therefore checked again when
 // the new bytes are flushed: a read lease proves that no program has it open for writing, and under
-// the lease its hash must be the base. If the base is stale by then, no names are exchanged.
+// the lease it must have the bytes of the base. They are compared if the caller has them, and hashed
+// otherwise. If the base is stale by then, no names are exchanged.
 //
 // The decisive check comes after the exchange, when the displaced file has no name known to other
 // programs. It must be the file under the lease, or pass the same two checks. Otherwise the
@@ -146,6 +147,11 @@ type Request struct {
 	// hash of empty content.
 	BaseSize int64
 
+	// BaseData is the content that Base is the hash of. The target is then compared with it instead of
+	// being hashed, which is faster and proves the same. It is not kept, and must not be changed during
+	// the call. Nil: unknown.
+	BaseData []byte
+
 	// Layer is that of [workspace.Location], for Name. In an upper directory a whiteout is no file: a new
 	// file takes its place in one step. The removal of a file that exists below leaves a whiteout.
 	Layer workspace.Layer
@@ -271,10 +277,13 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 
 // base returns the expected content of the target.
 func (r Request) base() content {
-	if r.BaseSize <= 0 && r.Base != sumOf(nil) {
-		return content{r.Base, unlimited}
+	switch {
+	case r.BaseData != nil:
+		return content{sum: r.Base, size: int64(len(r.BaseData)), data: r.BaseData}
+	case r.BaseSize <= 0 && r.Base != sumOf(nil):
+		return content{sum: r.Base, size: unlimited}
 	}
-	return content{r.Base, max(r.BaseSize, 0)}
+	return content{sum: r.Base, size: max(r.BaseSize, 0)}
 }
 
 // transaction is one commit in progress. It belongs to one goroutine.
@@ -338,7 +347,7 @@ func (t *transaction) run(ctx context.Context) (Method, error) {
 }
 
 // written returns the content of the new file.
-func (t *transaction) written() content { return content{t.sum(), t.size} }
+func (t *transaction) written() content { return content{sum: t.sum(), size: t.size} }
 
 // step reports a step to the hook.
 func (t *transaction) step(s Step) error {

@@ -49,7 +49,7 @@ func fixtureIn(t testing.TB, directory, content string) *fixture {
 func (fx *fixture) request(base, data string) Request {
 	r := Request{Dir: fx.dir, Name: filepath.Base(fx.file), Path: fx.file, Data: []byte(data)}
 	if base != "" {
-		r.Base, r.BaseSize = sumOf([]byte(base)), int64(len(base))
+		r.Base, r.BaseSize, r.BaseData = sumOf([]byte(base)), int64(len(base)), []byte(base)
 	}
 	return r
 }

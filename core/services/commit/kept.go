@@ -78,7 +78,7 @@ func (t *transaction) settled(ctx context.Context, name string) (*watch, string)
 	if err != nil {
 		return nil, ""
 	}
-	w, judged := t.examine(ctx, name, content{sum, longestCompared}, noWait)
+	w, judged := t.examine(ctx, name, content{sum: sum, size: longestCompared}, noWait)
 	if judged != intact {
 		w.end()
 		return nil, ""
@@ -147,7 +147,7 @@ func (t *transaction) keepCopy(ctx context.Context, w *watch) {
 		if !errors.Is(err, fs.ErrExist) {
 			break
 		}
-		twin, judged := t.examine(ctx, name, content{sum, longestCompared}, noWait)
+		twin, judged := t.examine(ctx, name, content{sum: sum, size: longestCompared}, noWait)
 		twin.end()
 		if judged == intact {
 			t.reportKept(name)

@@ -83,15 +83,11 @@ func (t *transaction) verifyTarget(ctx context.Context, file *os.File) (workspac
 
 // verifyBytes verifies that the file has the base content.
 func (t *transaction) verifyBytes(ctx context.Context, file *os.File) error {
-	base := t.base()
-	sum, err := hashOf(ctx, file, base.size)
-	if err != nil && !errors.Is(err, errTooLong) {
-		return err
-	}
-	if sum != base.sum {
+	same, err := t.base().in(ctx, file)
+	if err == nil && !same {
 		return t.changed("was changed")
 	}
-	return nil
+	return err
 }
 
 // writeTemp creates the new file next to the target, complete and flushed, under a temporary name.
@@ -186,9 +182,9 @@ func (t *transaction) recheck(ctx context.Context) (*watch, error) {
 }
 
 // confirm verifies that w's file is the one at the path and has the base content, and that the new
-// file has its attributes. Under a lease the hash is computed here, so that it does not delay the
-// verdict while the new bytes are at the path. Without one the later hash decides, and here only
-// the file's times are compared, if its bytes were hashed before.
+// file has its attributes. Under a lease the file is read here, so that it does not delay the
+// verdict while the new bytes are at the path. Without one the later reading decides, and here only
+// the file's times are compared, if its bytes were read before.
 func (t *transaction) confirm(ctx context.Context, w *watch) error {
 	if err := w.takeLease(ctx, t.options.LeaseWait); isCancelled(err) {
 		return err

@@ -74,12 +74,12 @@ func (t *transaction) rewind(ctx context.Context) content {
 	}
 	err = errors.Join(t.system.writeAt(t.ours, data, 0), t.system.truncate(t.ours, int64(len(data))))
 	if err == nil {
-		return content{sumOf(data), int64(len(data))}
+		return content{sum: sumOf(data), size: int64(len(data))}
 	}
 	t.log.Warn("refused bytes could not be overwritten", "target", t.Path, "error", err)
 	sum, err := hashOf(ctx, t.ours, unlimited)
 	if err != nil {
 		return t.written()
 	}
-	return content{sum, unlimited}
+	return content{sum: sum, size: unlimited}
 }

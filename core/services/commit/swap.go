@@ -85,7 +85,7 @@ func (s *swapped) verify(ctx context.Context, target *watch) (verified *watch, e
 	return w, nil
 }
 
-// identify judges the displaced file. If it is the target under its lease, no hash is needed. It
+// identify judges the displaced file. If it is the target under its lease, it is not read. It
 // ends target unless it returns it.
 func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict) {
 	w, judged := target, intact

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -21,19 +22,43 @@ const (
 )
 
 // watch observes an inode that may be about to lose its name: while quiet returns true, the inode's
-// bytes are those that were hashed.
+// bytes are those that were read.
 type watch struct {
 	system system
 	file   *os.File
 	info   workspace.Info // when it was examined
-	leased bool           // the kernel reports changes; otherwise the bytes are hashed again
+	leased bool           // the kernel reports changes; otherwise the bytes are read again
 	want   content
 }
 
 // content is the expected content of a file.
 type content struct {
 	sum  string
-	size int64 // bytes; unlimited if unknown
+	size int64  // bytes; unlimited if unknown
+	data []byte // the bytes; nil if unknown
+}
+
+// in reports whether a file has the content: by its bytes if they are known, else by their hash.
+func (c content) in(ctx context.Context, file *os.File) (bool, error) {
+	if c.data == nil {
+		sum, err := hashOf(ctx, file, c.size)
+		if errors.Is(err, errTooLong) {
+			return false, nil
+		}
+		return sum == c.sum, err
+	}
+	same, end := true, int64(0)
+	err := readBlocks(ctx, file, c.size, func(block []byte, offset int64) error {
+		end = offset + int64(len(block))
+		if same = bytes.Equal(block, c.data[offset:end]); !same {
+			return errTooLong // it need not be read to its end
+		}
+		return nil
+	})
+	if errors.Is(err, errTooLong) {
+		return false, nil
+	}
+	return same && end == c.size, err
 }
 
 // examine judges the file called name. The caller ends the watch, which is nil unless the verdict
@@ -64,7 +89,7 @@ func (t *transaction) examine(ctx context.Context, name string, want content, wa
 	return w, judged
 }
 
-// judge takes a lease, for which it waits up to wait, and hashes the file.
+// judge takes a lease, for which it waits up to wait, and reads the file.
 func (w *watch) judge(ctx context.Context, wait time.Duration) verdict {
 	err := w.takeLease(ctx, wait)
 	switch {
@@ -78,7 +103,7 @@ func (w *watch) judge(ctx context.Context, wait time.Duration) verdict {
 }
 
 // takeLease waits until no process has the file open for writing. It fails only with errBusy and an
-// ended ctx: on a system without leases the watch hashes instead.
+// ended ctx: on a system without leases the watch reads instead.
 func (w *watch) takeLease(ctx context.Context, wait time.Duration) error {
 	err := retryBusy(ctx, wait, func() error { return w.system.lease(w.file, false) })
 	w.leased = err == nil
@@ -88,10 +113,10 @@ func (w *watch) takeLease(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// unchanged hashes the file, at most to the length of the expected content.
+// unchanged reads the file, at most to the length of the expected content.
 func (w *watch) unchanged(ctx context.Context) bool {
-	sum, err := hashOf(ctx, w.file, w.want.size)
-	return err == nil && sum == w.want.sum
+	same, err := w.want.in(ctx, w.file)
+	return err == nil && same
 }
 
 // quiet reports whether no process has changed the file, or opened it for writing, since it was

@@ -103,7 +103,7 @@ func (p *Plan) check() filestate.Check {
 func (s *Service) put(ctx context.Context, p *Plan) (commit.Outcome, error) {
 	r := commit.Request{Path: p.request.Path.String(), Data: p.data}
 	if p.base.Exists {
-		r.Base, r.BaseSize, r.BaseInfo = p.base.SHA256, p.size, p.info
+		r.Base, r.BaseSize, r.BaseData, r.BaseInfo = p.base.SHA256, int64(len(p.raw)), p.raw, p.info
 		return s.putAt(ctx, p.request.Path, r)
 	}
 	undo, err := s.files.MakeParents(p.request.Path)

@@ -72,7 +72,7 @@ type Plan struct {
 	request Request
 	base    Base
 	change  Change
-	size    int64           // of the base, in bytes
+	raw     []byte          // of the base
 	data    []byte          // Text in the encoding of the base
 	seen    bool            // the conversation had been shown the file before the plan
 	last    filestate.Known // the last content that the conversation knew completely
@@ -250,7 +250,7 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 	}
 	p.info = snap.Info
 	p.known = p.last.SHA256 == snap.SHA256 && s.state.Knows(r.Path, snap.Info, snap.SHA256)
-	p.size = int64(len(snap.Data))
+	p.raw = snap.Data
 	p.base = Base{Exists: true, SHA256: snap.SHA256}
 	if !p.opaque {
 		p.base.Text, p.base.Format = doc.Text, doc.Format

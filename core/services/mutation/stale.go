@@ -81,7 +81,7 @@ func (s *Service) carried(p *Plan, snap *filestate.Snapshot) *Plan {
 	from := *o
 	from.rebases++
 	next := &Plan{
-		request: p.request, seen: p.seen, last: p.last, hidden: p.hidden, room: p.room, origin: &from, info: snap.Info, size: int64(len(snap.Data)),
+		request: p.request, seen: p.seen, last: p.last, hidden: p.hidden, room: p.room, origin: &from, info: snap.Info, raw: snap.Data,
 		base:   Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format},
 		change: Change{Text: text, Corrections: o.change.Corrections},
 	}
