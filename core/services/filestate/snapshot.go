@@ -1,6 +1,7 @@
 package filestate
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -67,10 +68,7 @@ func (s *Service) complete(ctx context.Context, p workspace.Path, f *os.File, be
 		}
 		if snap.Data == nil || try > 0 {
 			snap.at = s.now()
-			if _, err := f.Seek(0, io.SeekStart); err != nil {
-				return readFailure(p, err)
-			}
-			if snap.Data, err = readAll(ctx, f, before.Size, s.limits.FileBytes); err != nil {
+			if err := s.readInto(ctx, snap, p, f, before); err != nil {
 				return readFailure(p, err)
 			}
 		}
@@ -80,11 +78,55 @@ func (s *Service) complete(ctx context.Context, p workspace.Path, f *os.File, be
 		}
 		snap.Stable = before == snap.Info && int64(len(snap.Data)) == snap.Info.Size
 		if snap.Stable || try == snapshotTries-1 {
-			snap.SHA256 = Sum(snap.Data)
+			if snap.SHA256 == "" {
+				snap.SHA256 = Sum(snap.Data)
+			}
 			return nil
 		}
 		before = snap.Info
 	}
+}
+
+// readInto reads the data of snap. If they are the bytes of the last known state, which are stored, they share its
+// memory, and their hash is known too. Otherwise the hash is empty.
+func (s *Service) readInto(ctx context.Context, snap *Snapshot, p workspace.Path, f *os.File, info workspace.Info) (err error) {
+	snap.Data, snap.SHA256 = nil, ""
+	if e, ok := s.known(p, info); ok {
+		if data, ok := s.bases.inMemory(e.SHA256); ok && len(data) > 0 && int64(len(data)) == info.Size {
+			same, err := hasBytes(ctx, f, data)
+			if err != nil {
+				return err
+			}
+			if same {
+				snap.Data, snap.SHA256 = data, e.SHA256
+				return nil
+			}
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	snap.Data, err = readAll(ctx, f, info.Size, s.limits.FileBytes)
+	return err
+}
+
+// hasBytes reports whether f begins with data.
+func hasBytes(ctx context.Context, f *os.File, data []byte) (bool, error) {
+	buf := make([]byte, min(len(data), 128<<10))
+	for at := 0; at < len(data); {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		n, err := f.ReadAt(buf[:min(len(buf), len(data)-at)], int64(at))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if n == 0 || !bytes.Equal(buf[:n], data[at:at+n]) {
+			return false, nil
+		}
+		at += n
+	}
+	return true, nil
 }
 
 // readAll reads f to its end, at most most+1 bytes, and checks ctx between pieces. A short read that
