@@ -25,12 +25,20 @@ func Between(oldText, newText string) *Change { return between(oldText, newText,
 // a text in one segment the smallest.
 func between(oldText, newText string, limit time.Duration) *Change {
 	skipped, oldText, newText := differing(oldText, newText)
-	c := betweenLines(splitLines(oldText), splitLines(newText), limit)
-	for _, f := range c.fragments {
-		f.OldPosition += int64(skipped)
-		f.NewPosition += int64(skipped)
+	c, ok := betweenParts(oldText, newText, limit)
+	if !ok {
+		c = betweenLines(splitLines(oldText), splitLines(newText), limit)
 	}
+	c.move(skipped, skipped)
 	return c
+}
+
+// move adds numbers of lines to the positions of both sides.
+func (c *Change) move(oldLines, newLines int) {
+	for _, f := range c.fragments {
+		f.OldPosition += int64(oldLines)
+		f.NewPosition += int64(newLines)
+	}
 }
 
 // betweenLines is between for texts as lines.

@@ -5,11 +5,7 @@ import "strings"
 // splitLines splits text after every line feed. Each line keeps its ending; the last one has none
 // if the text does not end in a line feed.
 func splitLines(text string) []string {
-	n := strings.Count(text, "\n")
-	if text != "" && text[len(text)-1] != '\n' {
-		n++
-	}
-	lines := make([]string, 0, n)
+	lines := make([]string, 0, countLines(text))
 	for text != "" {
 		i := strings.IndexByte(text, '\n') + 1
 		if i == 0 {
@@ -19,6 +15,15 @@ func splitLines(text string) []string {
 		text = text[i:]
 	}
 	return lines
+}
+
+// countLines returns the number of lines of text; see splitLines.
+func countLines(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
 }
 
 // content returns a line without its ending, LF or CR LF. Further CR before it, and those at the

@@ -59,6 +59,51 @@ func TestSegmentsProperty(t *testing.T) {
 	}
 }
 
+// BE-02: a diff of texts in parts is that of all lines, whatever changes where, also at both ends and without a last
+// line feed.
+func TestPartsAreTheWholeDiff(t *testing.T) {
+	inParts := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		kinds := []int{3, 100, 100_000}[r.IntN(3)]
+		olds := make([]string, 900+r.IntN(2_000))
+		for i := range olds {
+			olds[i] = fmt.Sprintf("line %d\n", r.IntN(kinds))
+		}
+		news := slices.Clone(olds)
+		for range r.IntN(12) {
+			at := []int{0, r.IntN(len(news)), r.IntN(len(news)), len(news) - 1}[r.IntN(4)]
+			end := min(len(news), at+r.IntN(40))
+			switch r.IntN(5) {
+			case 0:
+				news = slices.Delete(news, at, end)
+			case 1:
+				news = slices.Insert(news, at, slices.Repeat([]string{"x\n"}, r.IntN(70))...)
+			case 2:
+				news = slices.Insert(news, at, slices.Clone(news[at:end])...)
+			case 3:
+				news = slices.Insert(news, at, "\n")
+			default:
+				news[at] = strings.ToUpper(news[at])
+			}
+		}
+		oldText, newText := strings.Join(olds, ""), strings.Join(news, "")
+		if r.IntN(3) == 0 {
+			oldText = strings.TrimSuffix(oldText, "\n")
+		}
+		if r.IntN(3) == 0 {
+			newText = strings.TrimSuffix(newText, "\n")
+		}
+		want := betweenLines(splitLines(oldText), splitLines(newText), 0)
+		require.Equal(t, want, between(oldText, newText, 0), "seed %d", seed)
+		if got, ok := betweenParts(oldText, newText, 0); ok {
+			inParts++
+			require.Equal(t, want, got, "seed %d", seed)
+		}
+	}
+	require.Greater(t, inParts, 100)
+}
+
 func numberedLines(n int) []string {
 	all := make([]string, n)
 	for i := range all {
