@@ -100,7 +100,7 @@ type reading struct {
 // RecordRead records that the conversation was shown the whole text of snap under version, 0 for
 // none, and returns the resulting entry.
 func (c *FileReadCache) RecordRead(path string, snap *Snapshot, version int64) Entry {
-	return c.recordRead(path, snap.whole(textfile.Lines(textfile.Decode(snap.Data).Text)), version)
+	return c.recordRead(path, snap.whole(textfile.Lines(textfile.DecodeShared(snap.Data).Text)), version)
 }
 
 // recordRead records that a read showed content under version, 0 for none, and returns the

@@ -147,7 +147,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 // showText truncates, records and wraps a text file.
 func (s *Service) showText(ctx context.Context, r ReadRequest, snap *Snapshot) (*Read, error) {
 	path := r.Path.String()
-	doc := textfile.Decode(snap.Data)
+	doc := textfile.DecodeShared(snap.Data)
 	cut := cutLines(doc.Text, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
 	if r.Offset > 0 && r.Offset >= cut.total {
 		return nil, beyondEnd(r.Path, r.Offset, cut.total)

@@ -81,7 +81,7 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 	if base.SHA256 == "" || s.Dropped(p, snap.SHA256) || !snap.Stable || !s.ShowsAsText(p, snap.Data) || s.ApplyKillSwitch() {
 		return none, nil, false
 	}
-	doc := textfile.Decode(snap.Data)
+	doc := textfile.DecodeShared(snap.Data)
 	if !doc.Lossless || !s.WantsRegions(p, doc.Text) {
 		return none, nil, false
 	}
@@ -92,7 +92,7 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 	if !ok {
 		return none, nil, false
 	}
-	before := textfile.Decode(data)
+	before := textfile.DecodeShared(data)
 	if !before.Lossless || before.Format.Encoding != doc.Format.Encoding || before.Format.BOM != doc.Format.BOM {
 		return none, nil, false // the text alone does not show the change
 	}

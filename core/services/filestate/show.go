@@ -15,7 +15,7 @@ func (s *Service) show(ctx context.Context, p workspace.Path, snap *Snapshot, ro
 	if !s.ShowsAsText(p, snap.Data) {
 		return Withheld(p.String())
 	}
-	doc := textfile.Decode(snap.Data)
+	doc := textfile.DecodeShared(snap.Data)
 	lines := textfile.Lines(doc.Text)
 	if !doc.Lossless || !snap.Stable || !s.fits(p, doc.Text, lines, room) {
 		return Withheld(p.String())

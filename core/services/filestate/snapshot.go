@@ -18,7 +18,7 @@ type Snapshot struct {
 	Info   workspace.Info
 	Local  bool // on a file system with trustworthy times
 	at     time.Time
-	Data   []byte
+	Data   []byte // must not be changed: the stored state of the file may share it
 	SHA256 string
 	Stable bool // no process wrote during the read
 }

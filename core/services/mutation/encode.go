@@ -16,7 +16,7 @@ const byteOrderMark = "\ufeff"
 func (s *Service) encode(p *Plan) *fault.Error {
 	p.dropCopiedMark()
 	format, text := p.format(), p.change.Text
-	data, err := format.Encode(text)
+	data, err := format.EncodeShared(text)
 	if err != nil {
 		return asFault(err, "mutation.encode")
 	}
@@ -60,7 +60,7 @@ func readsBack(format textfile.Format, text string, data []byte) bool {
 	if format.Encoding == textfile.UTF8 && !format.BOM && !strings.HasPrefix(text, byteOrderMark) {
 		return true // valid UTF-8 without a mark always decodes as UTF-8
 	}
-	doc := textfile.Decode(data)
+	doc := textfile.DecodeShared(data)
 	return doc.Lossless && doc.Text == text
 }
 

@@ -236,7 +236,7 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 		s.refuseStale(p, refusal, state, snap, next)
 		return refusal
 	}
-	doc := textfile.Decode(snap.Data)
+	doc := textfile.DecodeShared(snap.Data)
 	p.opaque = !s.state.ShowsAsText(r.Path, snap.Data) || !doc.Lossless
 	if p.opaque && !r.AsIs {
 		refusal := filestate.RefuseNonText(r.Path, r.Verb)

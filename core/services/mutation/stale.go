@@ -39,7 +39,7 @@ func (s *Service) originate(p *Plan, refusal *fault.Error) {
 	if !ok {
 		return
 	}
-	doc := textfile.Decode(data)
+	doc := textfile.DecodeShared(data)
 	o := &origin{base: Base{Exists: true, Text: doc.Text, SHA256: r.Proof, Format: doc.Format}, known: true}
 	if p.last.SHA256 == r.Proof {
 		o.version = p.last.Version
@@ -68,7 +68,7 @@ func (s *Service) carried(p *Plan, snap *filestate.Snapshot) *Plan {
 		!s.state.ShowsAsText(path, snap.Data) {
 		return nil
 	}
-	doc := textfile.Decode(snap.Data)
+	doc := textfile.DecodeShared(snap.Data)
 	was, now := o.base.Format, doc.Format
 	marked := o.change.BOM != nil && *o.change.BOM != was.BOM
 	if !doc.Lossless || marked || was.Encoding != now.Encoding || was.BOM != now.BOM {

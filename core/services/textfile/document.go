@@ -33,17 +33,22 @@ type Document struct {
 //
 // Decode never fails. Bytes that cannot be decoded become U+FFFD, and Lossless is false.
 func Decode(data []byte) Document {
-	d := decode(data)
+	return decoded(data, func(data []byte) string { return string(data) })
+}
+
+// decoded is Decode with a function that converts valid UTF-8.
+func decoded(data []byte, utf8Text func([]byte) string) Document {
+	d := decode(data, utf8Text)
 	d.Format.Newline = NewlineOf(d.Text)
 	return d
 }
 
-func decode(data []byte) Document {
+func decode(data []byte, utf8Text func([]byte) string) Document {
 	if name, mark := markOf(data); mark > 0 {
 		return decodeMarked(data, name, mark)
 	}
 	if utf8.Valid(data) {
-		return Document{Text: string(data), Format: Format{Encoding: UTF8}, Lossless: true}
+		return Document{Text: utf8Text(data), Format: Format{Encoding: UTF8}, Lossless: true}
 	}
 	if name, text, ok := guess(data); ok {
 		return Document{Text: text, Format: Format{Encoding: name}, Lossless: true}

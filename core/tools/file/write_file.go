@@ -75,10 +75,12 @@ func withEndings(text string, base mutation.Base, endings textfile.Newline) stri
 		return textfile.Restyle(text, "\n")
 	case endings == textfile.NewlineCRLF:
 		return textfile.Restyle(text, "\r\n")
-	case base.Exists:
-		return textfile.Restyle(text, base.Text)
+	case !base.Exists:
+		return text
+	case base.Format.Newline == textfile.NewlineLF: // base.Text need not be read
+		return textfile.Restyle(text, "\n")
 	}
-	return text
+	return textfile.Restyle(text, base.Text)
 }
 
 // writtenMessage describes the effect on the file: whether it changed, and whether its line endings were kept instead of
