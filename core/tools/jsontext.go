@@ -284,7 +284,9 @@ func (r *jsonReader) escapedText(end, escapes int) (string, error) {
 			}
 			r.pos += next
 		}
-		b.Write(r.data[plain:r.pos])
+		if plain < r.pos {
+			b.Write(r.data[plain:r.pos])
+		}
 		c := r.data[r.pos+1]
 		r.pos += 2
 		switch c {

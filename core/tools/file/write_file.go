@@ -51,6 +51,7 @@ func newWriteFile() (*Factory, error) {
 			if p.LineEndings == "keep" {
 				endings = textfile.NewlineNone
 			}
+			restyled := false // the line endings of the content were replaced
 			return &change{
 				services: s, params: params, action: "Write", amend: amendWrite, endings: endings,
 				request: mutation.Request{
@@ -59,10 +60,12 @@ func newWriteFile() (*Factory, error) {
 					Proof:      proof,
 					NeedsProof: true, Whole: true,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
-						return mutation.Change{Text: withEndings(p.Content, base, endings)}, nil
+						text := withEndings(p.Content, base, endings)
+						restyled = text != p.Content
+						return mutation.Change{Text: text}, nil
 					},
 				},
-				done: func(plan *mutation.Plan) string { return writtenMessage(plan, p.Content, endings) },
+				done: func(plan *mutation.Plan) string { return writtenMessage(plan, restyled && endings == textfile.NewlineNone) },
 			}, nil
 		},
 	})
@@ -85,13 +88,13 @@ func withEndings(text string, base mutation.Base, endings textfile.Newline) stri
 
 // writtenMessage describes the effect on the file: whether it changed, and whether its line endings were kept instead of
 // those of the given content.
-func writtenMessage(plan *mutation.Plan, given string, endings textfile.Newline) string {
+func writtenMessage(plan *mutation.Plan, endingsKept bool) string {
 	base := plan.Base()
 	if !base.Exists {
 		return "File created successfully."
 	}
 	kept := ""
-	if endings == textfile.NewlineNone && withEndings(given, base, endings) != given {
+	if endingsKept {
 		kept = " Line endings were kept as " + strings.ToUpper(string(base.Format.Newline)) + "."
 		if base.Format.Newline == textfile.NewlineMixed {
 			kept = " Line endings were kept as in the file, which mixes LF and CRLF."
