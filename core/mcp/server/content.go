@@ -84,8 +84,9 @@ func parts(content []sdk.Content) []tools.Part {
 	return out
 }
 
-// result converts the result of a call after fulfil.
-func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult {
+// result converts the result of a call after fulfil, with its structured content;
+// nil: none.
+func result(res tools.Result, structured json.RawMessage, modern bool) *sdk.CallToolResult {
 	out := fresh[sdk.CallToolResult](modern, false)
 	out.Content = contents(res.LLMContent.Parts)
 	if res.Error != nil {
@@ -96,10 +97,8 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 	if res.Context != "" {
 		out.Content = append(out.Content, &sdk.TextContent{Text: valid(res.Context)})
 	}
-	if promises(spec, modern) {
-		if s := structured(res); s != nil {
-			out.StructuredContent = s
-		}
+	if structured != nil {
+		out.StructuredContent = structured
 	}
 	return out
 }

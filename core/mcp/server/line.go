@@ -255,7 +255,7 @@ func (c *lines) settle(ctx context.Context) bool {
 
 // decode decodes valid JSON as a message, or answers that it is not a message.
 func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool) {
-	m, err := jsonrpc.DecodeMessage(text)
+	m, err := decodeMessage(text)
 	if err != nil {
 		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message.")
 		return nil, false

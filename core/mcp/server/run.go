@@ -93,7 +93,8 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 				return nil, lacks(l, f)
 			}
 		}
-		return result(s.fulfil(res, spec, x.modern), spec, x.modern), nil
+		res, structured := s.fulfil(res, spec, x.modern)
+		return result(res, structured, x.modern), nil
 	})
 }
 
