@@ -173,7 +173,9 @@ func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context
 	return r.await(x)
 }
 
-// start begins a run.
+// start begins a run. Only the runs of revision 2026-07-28 outlive their request;
+// others are complete when start returns, unless the end of their request is
+// reported by gone.
 func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.Context, *mcpservice.Service) (sdk.Result, error)) (*run, error) {
 	if !s.engage() {
 		return nil, errEnded
@@ -187,7 +189,7 @@ func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.
 	stop := context.AfterFunc(s.ctx, cancel)
 	r.cancel = cancel
 	r.host = newHost(r, x, ctx.Done())
-	go func() {
+	do := func() {
 		defer s.work.Done()
 		defer close(r.done)
 		defer cancel()
@@ -199,7 +201,13 @@ func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.
 			}
 		}()
 		r.res, r.err = work(host.NewContext(ctx, r.host), svc)
-	}()
+	}
+	if x.modern || s.gone != nil {
+		go do()
+		return r, nil
+	}
+	defer context.AfterFunc(x.ctx, cancel)() // as await does
+	do()
 	return r, nil
 }
 
