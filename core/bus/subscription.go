@@ -24,6 +24,7 @@ type Subscription struct {
 	waiting [classes]int // number of queued messages by class
 	popped  int          // number of messages removed from queue so far
 	flushes []flush      // waiting calls of Flush
+	busy    bool         // the handler runs, or is about to
 	removed bool
 	dropped int64
 }
@@ -145,12 +146,16 @@ func (s *Subscription) Dropped() int64 {
 // false if ctx or the subscription ends first. A handler must not call it for its own subscription, because Flush would
 // wait for the handler.
 func (s *Subscription) Flush(ctx context.Context) bool {
-	through := make(chan struct{})
 	s.bus.mu.Lock()
+	if !s.busy && s.head == len(s.queue) && s.ctx.Err() == nil {
+		s.bus.mu.Unlock()
+		return true
+	}
+	through := make(chan struct{})
 	s.flushes = append(s.flushes, flush{s.popped + len(s.queue) - s.head, through})
 	s.bus.mu.Unlock()
 	select {
-	case s.wake <- struct{}{}: // there may be nothing to wait for
+	case s.wake <- struct{}{}:
 	default:
 	}
 	select {
@@ -255,9 +260,11 @@ func (s *Subscription) run(stop func() bool) {
 }
 
 // pop removes the next message to deliver, and returns it with the ctx for the handler.
-func (s *Subscription) pop() (context.Context, queued, bool) {
+func (s *Subscription) pop() (_ context.Context, _ queued, ok bool) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
+	s.busy = false
+	defer func() { s.busy = ok }()
 	for s.ctx.Err() == nil {
 		s.flushed()
 		if s.head == len(s.queue) {
