@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -11,8 +12,10 @@ import (
 // compiled schema takes (BenchmarkShape), which decides about the others and explains what is wrong with them.
 type shape struct {
 	kinds    kindSet
-	texts    []string // permitted strings; nil: all. Other values are not accepted with it
-	anyOf    []*shape // one of them accepts; nil: no condition
+	texts    []string       // permitted strings; nil: all. Other values are not accepted with it
+	pattern  *regexp.Regexp // of strings; nil: all
+	anyOf    []*shape       // one of them accepts; nil: no condition
+	oneOf    [][]string     // sets of members of which exactly one is complete; nil: no condition. Other values than objects are not accepted with it
 	members  map[string]*shape
 	closed   bool // no other members are permitted
 	required []string
@@ -80,15 +83,24 @@ func shapeOf(schema any) *shape {
 		return nil
 	}
 	for key, value := range object {
-		if !s.add(key, value) {
+		if !s.add(object, key, value) {
 			return nil
 		}
 	}
 	return s
 }
 
+// textsOf returns the texts of a list.
+func textsOf(list []any) []string {
+	texts := make([]string, 0, len(list))
+	for _, one := range list {
+		texts = append(texts, one.(string))
+	}
+	return texts
+}
+
 // add adds a key of a plain schema, and reports whether it can be represented.
-func (s *shape) add(key string, value any) bool {
+func (s *shape) add(object map[string]any, key string, value any) bool {
 	switch key {
 	case "title", "description", "default", "examples", "$schema", "$comment", "readOnly", "writeOnly", "deprecated":
 		return true
@@ -102,6 +114,23 @@ func (s *shape) add(key string, value any) bool {
 				return false
 			}
 			s.texts = append(s.texts, text)
+		}
+		return true
+	case "const":
+		text, ok := value.(string)
+		s.texts = []string{text}
+		return ok && object["enum"] == nil
+	case "pattern":
+		s.pattern = regexp.MustCompile(value.(string)) // plainSchema has compiled it
+		return true
+	case "oneOf":
+		for _, one := range value.([]any) {
+			keys, _ := one.(map[string]any)
+			required, ok := keys["required"].([]any)
+			if !ok || len(keys) > 1 {
+				return false
+			}
+			s.oneOf = append(s.oneOf, textsOf(required))
 		}
 		return true
 	case "anyOf":
@@ -123,9 +152,7 @@ func (s *shape) add(key string, value any) bool {
 		s.closed = !others
 		return ok
 	case "required":
-		for _, name := range value.([]any) {
-			s.required = append(s.required, name.(string))
-		}
+		s.required = textsOf(value.([]any))
 		return true
 	case "items":
 		s.items = shapeOf(value)
@@ -163,9 +190,12 @@ func (s *shape) accepts(v any) bool {
 	if s.texts != nil && !(isText && slices.Contains(s.texts, text)) {
 		return false
 	}
+	if _, isObject := v.(map[string]any); s.oneOf != nil && !isObject {
+		return false
+	}
 	switch v := v.(type) {
 	case string:
-		return s.kinds&aString != 0 && (s.length == span{} || s.length.contains(int64(utf8.RuneCountInString(text))))
+		return s.kinds&aString != 0 && (s.pattern == nil || s.pattern.MatchString(text)) && (s.length == span{} || s.length.contains(int64(utf8.RuneCountInString(text))))
 	case json.Number:
 		n, ok := integerOf(v)
 		if !ok {
@@ -186,10 +216,17 @@ func (s *shape) accepts(v any) bool {
 }
 
 func (s *shape) acceptsMembers(object map[string]any) bool {
-	for _, name := range s.required {
-		if _, ok := object[name]; !ok {
-			return false
+	if !hasAll(object, s.required) {
+		return false
+	}
+	complete := 0
+	for _, names := range s.oneOf {
+		if hasAll(object, names) {
+			complete++
 		}
+	}
+	if s.oneOf != nil && complete != 1 {
+		return false
 	}
 	for name, value := range object {
 		member := s.members[name]
@@ -198,4 +235,8 @@ func (s *shape) acceptsMembers(object map[string]any) bool {
 		}
 	}
 	return true
+}
+
+func hasAll(object map[string]any, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { _, ok := object[name]; return !ok })
 }

@@ -17,6 +17,8 @@ func TestShapes(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"string","minLength":1,"maxLength":2}}}`, `{"a":"éé"}`, `{"a":"ééé"}`},
 		{`{"type":"object","properties":{"a":{"type":"array","items":{"type":"number"},"minItems":1,"maxItems":2}}}`, `{"a":[1,2.5]}`, `{"a":[true]}`},
 		{`{"type":"object","properties":{"a":{"anyOf":[{"type":"boolean"},{"type":["string","null"]}]}}}`, `{"a":true}`, `{"a":[1]}`},
+		{`{"type":"object","properties":{"a":{"type":["string","null"],"pattern":"^x$"},"b":{"const":"y"}}}`, `{"a":"x","b":"y"}`, `{"a":"xx"}`},
+		{`{"type":"object","oneOf":[{"required":["a"]},{"required":["b","c"]}]}`, `{"a":1,"b":2}`, `{"a":1,"b":2,"c":3}`},
 		{`{"type":"object","properties":{"a":{"type":"object","properties":{"b":true},"required":["b"]}}}`, `{"a":{"b":1}}`, `{"a":{}}`},
 	} {
 		s, err := ParseSchema("x", json.RawMessage(tt.schema))
@@ -71,7 +73,7 @@ func shapedSchema(r *rand.Rand, depth int) any {
 	s := map[string]any{}
 	all := []string{"string", "integer", "number", "boolean", "object", "array", "null"}
 	for range r.IntN(4) {
-		switch r.IntN(9) {
+		switch r.IntN(12) {
 		case 0:
 			s["type"] = all[r.IntN(len(all))]
 		case 1:
@@ -89,6 +91,15 @@ func shapedSchema(r *rand.Rand, depth int) any {
 		case 7:
 			s["anyOf"] = []any{shapedSchema(r, depth-1), shapedSchema(r, depth-1)}
 		case 8:
+			s["const"] = []any{"x", 1}[r.IntN(2)]
+		case 9:
+			s["pattern"] = []string{"^x", "a$"}[r.IntN(2)]
+		case 10:
+			s["oneOf"] = []any{map[string]any{"required": []string{"a"}}, map[string]any{"required": []string{"b", "c"}}}
+			if r.IntN(3) == 0 {
+				s["oneOf"] = []any{shapedSchema(r, depth-1), map[string]any{"required": []string{"b"}}}
+			}
+		case 11:
 			key := []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "exclusiveMinimum"}[r.IntN(8)]
 			s[key] = r.IntN(3)
 		}
