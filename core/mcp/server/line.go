@@ -308,8 +308,7 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 	c.mu.Lock()
 	b := c.open[r.ID]
 	if c.begin != nil && c.begin.id == r.ID {
-		close(c.begin.answered)
-		c.begin = nil
+		defer c.begun() // once the answer is sent, which the refusal of a batch must not overtake
 	}
 	c.mu.Unlock()
 	if b == nil {
@@ -330,6 +329,16 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 	delete(c.open, r.ID)
 	c.mu.Unlock()
 	return err
+}
+
+// begun ends the negotiation of the revision.
+func (c *lines) begun() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begin != nil {
+		close(c.begin.answered)
+		c.begin = nil
+	}
 }
 
 // coded returns a response whose error has a code: errors that the SDK returns

@@ -216,8 +216,17 @@ func testOverlaysEndProcesses(t *testing.T, top string) {
 	is := size()
 	f.settle()
 	require.Equal(t, is, size())
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() { // the command is cancelled after its change
+		defer cancel()
+		for ctx.Err() == nil {
+			if data, _ := os.ReadFile(filepath.Join(f.upper, "a")); string(data) == "x\n" {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	r, err := f.s.Run(ctx, process.Command{Line: "echo x >a; sleep 1001", Dir: f.ws})
 	require.NoError(t, err)
 	require.Equal(t, process.Cancelled, r.Ending)

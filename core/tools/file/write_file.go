@@ -65,7 +65,9 @@ func newWriteFile() (*Factory, error) {
 						return mutation.Change{Text: text}, nil
 					},
 				},
-				done: func(plan *mutation.Plan) string { return writtenMessage(plan, restyled && endings == textfile.NewlineNone) },
+				done: func(plan *mutation.Plan) string {
+					return writtenMessage(plan, restyled && endings == textfile.NewlineNone)
+				},
 			}, nil
 		},
 	})
