@@ -24,7 +24,7 @@ type Verdict string
 // Verdicts.
 const (
 	Unchanged Verdict = "unchanged" // the fork has the base
-	Identical Verdict = "identical" // the directory has the fork's file already
+	Identical Verdict = "identical" // the directory has the fork's changes already
 	Clean     Verdict = "clean"     // the change can be made
 	Conflict  Verdict = "conflict"  // it cannot: see File.Kind
 )
@@ -265,18 +265,21 @@ func (f *Fork) combine(i *item) {
 	case now.SHA256 == base.SHA256:
 		i.load(f)
 	default:
-		f.carry(i)
+		f.unite(i)
+	}
+	if i.Verdict == Clean && i.want.equal(now) { // each change of the fork is one of the directory, too
+		i.Verdict, i.data = Identical, nil
 	}
 }
 
-// carry makes the fork's change of a text in the current text.
-func (f *Fork) carry(i *item) {
+// unite makes the fork's change of a text in the current text.
+func (f *Fork) unite(i *item) {
 	base, fork, now, ok := f.texts(i)
 	if !ok {
 		i.conflict(Binary, "Both sides changed a file that is not a text, or is too large.")
 		return
 	}
-	text, c := rebase.Carry(base, fork, now)
+	text, c := rebase.Merge(base, fork, now)
 	if c != nil {
 		i.conflict(Text, c.Reason)
 		return

@@ -1,6 +1,7 @@
 package fork_test
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
 }
 
 func first(s string) string { return strings.Replace(s, "1\n", "one\n", 1) }
+func fifth(s string) string { return strings.Replace(s, "5\n", "five\n", 1) }
 func last(s string) string  { return strings.Replace(s, "10\n", "ten\n", 1) }
 
 // FK-05: each verdict, and its result in a merge.
@@ -29,6 +31,10 @@ func TestVerdicts(t *testing.T) {
 		"reverted":           {ten, ten, last(ten), "unchanged", last(ten)},
 		"identical":          {ten, first(ten), first(ten), "identical", first(ten)},
 		"same lines":         {ten, first(ten), strings.Replace(ten, "1\n", "uno\n", 1), "conflict text", strings.Replace(ten, "1\n", "uno\n", 1)},
+		"both the same":      {ten, first(ten), last(first(ten)), "identical", last(first(ten))},
+		"some the same":      {ten, last(first(ten)), fifth(first(ten)), "merged", last(fifth(first(ten)))},
+		"some near the same": {ten, first(ten), strings.Replace(first(ten), "3\n", "three\n", 1), "conflict text", strings.Replace(first(ten), "3\n", "three\n", 1)},
+		"mode, text":         {ten, "x!" + ten, "x!" + first(ten), "identical", "x!" + first(ten)},
 		"added":              {"gone", "new\n", "gone", "merged", "new\n"},
 		"added executable":   {"gone", "x!new\n", "gone", "merged", "x!new\n"},
 		"added twice":        {"gone", "new\n", "other\n", "conflict text", "other\n"},
@@ -233,6 +239,37 @@ func TestMarkers(t *testing.T) {
 			require.Equal(t, map[string]string{
 				"a": "<<<<<<< workspace\nuno\n||||||| base\n1\n=======\none\n>>>>>>> fork one\n2\n3\n4\n5\n6\n7\n8\n9\nten\n", "b": "\x00d",
 			}, tree(t, p.dir))
+		}
+	})
+}
+
+// FK-05: an editor that saves a merged file before the merge has ended makes no conflict with the merge's own change.
+func TestSavedBeforeTheEndOfAMerge(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		for _, step := range []fork.Step{fork.StepCommitted, fork.StepFinished} {
+			p := newProject(t, map[string]string{"a": ten})
+			p.mode = mode
+			ends := errors.New("ends here")
+			p.options.Hook = func(s fork.Step) error {
+				if s == step && ends != nil {
+					p.write(map[string]string{"a": fifth(last(first(ten)))})
+					return ends
+				}
+				return nil
+			}
+			f := p.create("one")
+			p.change(f, map[string]string{"a": first(ten)})
+			p.write(map[string]string{"a": last(ten)})
+			_, err := p.merge(f, nil)
+			require.ErrorIs(t, err, ends)
+			ends = nil
+			r, err := p.merge(f, nil)
+			require.NoError(t, err)
+			require.Zero(t, r.Conflicts(), "%v", verdicts(r))
+			r, err = f.Compare(t.Context(), nil)
+			require.NoError(t, err)
+			require.Zero(t, r.Clean()+r.Conflicts())
+			require.Equal(t, map[string]string{"a": fifth(last(first(ten)))}, tree(t, p.dir))
 		}
 	})
 }

@@ -1,9 +1,10 @@
 // Package rebase carries a change over to a text that another writer has changed meanwhile, or
-// names the conflict. It does no I/O.
+// names the conflict. It also merges the changes of two sides. It does no I/O.
 package rebase
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/services/patch"
@@ -34,6 +35,93 @@ type Conflict struct {
 // Everything else is a conflict, even if both sides made the same change. The texts contain the
 // byte-order mark of their file.
 func Carry(base, ours, theirs string) (string, *Conflict) {
+	return combined(base, ours, theirs, nil, patch.Between(base, ours).Edits(), patch.Between(base, theirs).Edits())
+}
+
+// Merge makes the changes of both sides in base. An edit that both have made, of the same lines to the same lines, is
+// made once, and the other edits are combined as by [Carry]. In addition at least three unchanged lines lie between an
+// edit that both have made and any other one. One of them occurs only once in each text, so that another comparison of
+// the texts finds the same edits.
+func Merge(base, ours, theirs string) (string, *Conflict) {
+	lines := linesOf(base)
+	mine, other := patch.Between(base, ours).Edits(), patch.Between(base, theirs).Edits()
+	var both []patch.Edit
+	mine = slices.DeleteFunc(mine, func(e patch.Edit) bool {
+		same := slices.ContainsFunc(other, func(o patch.Edit) bool { return equal(e, o) })
+		if same {
+			both = append(both, e)
+		}
+		return same
+	})
+	if len(both) > 0 {
+		other = slices.DeleteFunc(other, func(e patch.Edit) bool {
+			return slices.ContainsFunc(both, func(o patch.Edit) bool { return equal(e, o) })
+		})
+		once := onlyOnce(lines, ours, theirs)
+		for _, e := range both {
+			for _, x := range mine {
+				if !separate(lines, e, x, once) {
+					return "", conflictOf(x, e)
+				}
+			}
+			for _, x := range other {
+				if !separate(lines, e, x, once) {
+					return "", conflictOf(e, x)
+				}
+			}
+		}
+	}
+	return combined(base, ours, theirs, both, mine, other)
+}
+
+func equal(a, b patch.Edit) bool {
+	return a.Start == b.Start && a.End == b.End && slices.Equal(a.Lines, b.Lines)
+}
+
+// onlyOnce reports of each line of the base whether it occurs once in all three texts.
+func onlyOnce(base []string, ours, theirs string) []bool {
+	repeated := make(map[string]bool)
+	for _, lines := range [][]string{base, linesOf(ours), linesOf(theirs)} {
+		seen := make(map[string]bool, len(lines))
+		for _, line := range lines {
+			if seen[line] {
+				repeated[line] = true
+			}
+			seen[line] = true
+		}
+	}
+	once := make([]bool, len(base))
+	for i, line := range base {
+		once[i] = !repeated[line]
+	}
+	return once
+}
+
+// separate reports whether enough unchanged lines lie between two edits in all their positions.
+func separate(base []string, a, b patch.Edit, once []bool) bool {
+	from, to := slid(base, a)
+	otherFrom, otherTo := slid(base, b)
+	if otherFrom < from {
+		to, otherFrom = otherTo, from
+	}
+	return otherFrom-to >= apart && slices.Contains(once[to:otherFrom], true)
+}
+
+// combined makes the edits mine and other of base, in which both sides have made the edits both.
+func combined(base, ours, theirs string, both, mine, other []patch.Edit) (string, *Conflict) {
+	lines := linesOf(base)
+	if i, k := nearest(lines, mine, other); i >= 0 {
+		return "", conflictOf(mine[i], other[k])
+	}
+	if len(both) > 0 {
+		base = replaced(lines, both)
+		lines = linesOf(base)
+		mineHere, otherHere := moved(mine, both), moved(other, both)
+		if i, k := nearest(lines, mineHere, otherHere); i >= 0 {
+			return "", conflictOf(mine[i], other[k])
+		}
+		mine, other = mineHere, otherHere
+	}
 	for _, side := range []struct{ who, text string }{{"The change", ours}, {"The other writer", theirs}} {
 		switch {
 		case hasBOM(side.text) != hasBOM(base):
@@ -41,11 +129,6 @@ func Carry(base, ours, theirs string) (string, *Conflict) {
 		case strings.HasSuffix(side.text, "\n") != strings.HasSuffix(base, "\n"):
 			return "", &Conflict{Reason: side.who + " adds or removes the last line ending."}
 		}
-	}
-	lines := linesOf(base)
-	mine, other := patch.Between(base, ours).Edits(), patch.Between(base, theirs).Edits()
-	if c := nearest(lines, mine, other); c != nil {
-		return "", c
 	}
 	onTheirs, onOurs := moved(mine, other), moved(other, mine)
 	result := replaced(linesOf(theirs), onTheirs)
@@ -66,21 +149,25 @@ func linesOf(text string) []string {
 
 func hasBOM(text string) bool { return strings.HasPrefix(text, "\ufeff") }
 
-// nearest returns the first conflict of two edits, one of each side, that are too near to each
-// other; nil if there is none.
-func nearest(base []string, mine, other []patch.Edit) *Conflict {
+// nearest returns the indices of the first two edits, one of each side, that are too near to each other; -1 if there are
+// none.
+func nearest(base []string, mine, other []patch.Edit) (i, k int) {
 	for i := range mine {
 		from, to := slid(base, mine[i])
 		for k := range other {
 			otherFrom, otherTo := slid(base, other[k])
 			if otherFrom-to < apart && from-otherTo < apart {
-				c := &Conflict{Ours: placeOf(mine[i]), Theirs: placeOf(other[k])}
-				c.Reason = fmt.Sprintf("The change replaces %s, and another writer replaced %s.", rangeText(c.Ours), rangeText(c.Theirs))
-				return c
+				return i, k
 			}
 		}
 	}
-	return nil
+	return -1, -1
+}
+
+func conflictOf(mine, other patch.Edit) *Conflict {
+	c := &Conflict{Ours: placeOf(mine), Theirs: placeOf(other)}
+	c.Reason = fmt.Sprintf("The change replaces %s, and another writer replaced %s.", rangeText(c.Ours), rangeText(c.Theirs))
+	return c
 }
 
 func placeOf(e patch.Edit) [2]int { return [2]int{e.Start + 1, e.End} }
