@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/toollist"
@@ -176,7 +176,7 @@ func (h agentHost) settle(child *Config, name string) func(ctx context.Context, 
 		}
 		into := forking.Into{
 			Workspace: sh.workspace, Committer: sh.committer, RecoveryDir: filepath.Join(sh.data, recoveryDir), Finder: sh.finder.Get(), Agent: name,
-			Allows: h.caller.mayWrite, Shows: func(path string) bool { return h.caller.mayShow(sh, path) },
+			Allows: h.caller.mayMake, Shows: func(path string) bool { return h.caller.mayShow(sh, path) },
 		}
 		if sh.checkpoints != nil && sh.checkpoints.Keeps() {
 			into.Record = sh.checkpoints.Record
@@ -187,18 +187,19 @@ func (h agentHost) settle(child *Config, name string) func(ctx context.Context, 
 	}
 }
 
-// mayWrite reports whether write_file would write a file of this conversation without approval.
-func (c *Config) mayWrite(ctx context.Context, path string) bool {
-	s, err := c.own("mayWrite")
-	if err != nil {
+// mayMake reports whether tools would make a change of a merge in this conversation without approval.
+func (c *Config) mayMake(ctx context.Context, f fork.File) bool {
+	s, err := c.own("mayMake")
+	if err != nil || c.ApprovalMode() == policy.ModePlan {
 		return false
 	}
-	args, err := json.Marshal(map[string]string{"file_path": path, "content": ""})
-	if err != nil {
-		return false
+	for _, call := range f.Calls() {
+		d, err := s.scheduler.Explain(ctx, scheduler.Request{Tool: call.Tool, Args: call.Args}, scheduler.Situation{})
+		if err != nil || d.Decision != policy.Allow || len(d.Checkers) > 0 {
+			return false
+		}
 	}
-	d, err := s.scheduler.Explain(ctx, scheduler.Request{Tool: "write_file", Args: args}, scheduler.Situation{})
-	return err == nil && d.Decision == policy.Allow && len(d.Checkers) == 0 && c.ApprovalMode() != policy.ModePlan
+	return true
 }
 
 // closing closes a Config and joins err with the error of Close.

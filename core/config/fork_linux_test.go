@@ -283,22 +283,36 @@ func TestAgentsInForksBuild(t *testing.T) {
 // FK-06: changes that need an approval stay in the fork, and so do the changes of an agent that fails.
 func TestAgentsInForksKeepChanges(t *testing.T) {
 	one := subagent.Definition{Name: "painter", Description: "Works alone.", Prompt: "You work.", Fork: true, MaxTurns: 3}
+	const ends = `{"when":{"purpose":"subagent"},"calls":[{"tool":"complete_task","args":{"result":"Done."}}]},`
 	write := func(path string) string {
 		return `{"when":{"purpose":"subagent"},"calls":[{"tool":"write_file","args":{"file_path":"` + path + `","content":"x\n"}}]},`
 	}
 	for name, tt := range map[string]struct {
 		turns string
 		want  string
+		rules []policy.Rule // of the caller
 	}{
-		"protected": {write(".github/workflows/x.yml") + `{"when":{"purpose":"subagent"},"calls":[{"tool":"complete_task","args":{"result":"Done."}}]},`, "needs an approval"},
-		"failed":    {write("new.txt") + `{"when":{"purpose":"subagent"},"repeat":"forever","text":"I stop."},`, "did not finish"},
+		"protected": {write(".github/workflows/x.yml") + ends, "needs an approval", nil},
+		"failed":    {write("new.txt") + `{"when":{"purpose":"subagent"},"repeat":"forever","text":"I stop."},`, "did not finish", nil},
+		"content":   {write("new.txt") + ends, "needs an approval", []policy.Rule{{Tools: []string{"write_file"}, Decision: policy.AskUser, ArgsPattern: `"content":"x`}}},
+		"removal": {`{"when":{"purpose":"subagent"},"calls":[{"tool":"read_file","args":{"file_path":"old.txt"}}]},
+			{"when":{"purpose":"subagent"},"calls":[{"tool":"apply_patch","args":{"input":"*** Begin Patch\n*** Delete File: old.txt\n*** End Patch\n"}}]},` + ends,
+			"needs an approval", []policy.Rule{{Tools: []string{"apply_patch"}, Decision: policy.AskUser, ArgsPattern: `Delete File`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, playing(t, `{"when":{"purpose":"main"},"calls":[{"tool":"painter","args":{"query":"Go."}}]},`+tt.turns+`{"when":{"purpose":"main"},"text":"Seen."}`, script.Options{}), func(p *config.Parameters) {
 				p.Policy.ApprovalMode = policy.ModeAutoEdit
+				p.Tools.EditDialect = []string{"apply_patch"}
+				for _, r := range tt.rules {
+					r.Priority, r.Tier = 100, policy.TierUser
+					free := policy.Rule{Tools: r.Tools, Decision: policy.Allow, Subagent: "painter", Priority: 200, Tier: policy.TierUser}
+					p.Policy.Rules = append(p.Policy.Rules, r, free)
+				}
 				p.Agents.Definitions = []subagent.Definition{one}
 			})
+			s.Write("old.txt", "old\n")
 			_, _ = converse(t, s.Config, "Work.")
+			require.FileExists(t, s.Path("old.txt"))
 			client, err := s.Client()
 			require.NoError(t, err)
 			require.Contains(t, string(client.History()[2].Responses()[0].Response), tt.want)

@@ -2,7 +2,6 @@ package forks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -32,8 +31,9 @@ func mergeCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Long: `Compares the fork, the files that it started from and the files as they are now, and
 makes the changes without a conflict as one transaction. Files with a conflict stay in
 the fork, and are listed; the exit code is 1 then. The policy decides about each file as
-about write_file: a diff is shown for approval unless it allows all of them, as
---approval-mode auto_edit does. The merge is one turn for fettle restore.`,
+about write_file with its content, and about one that is removed or has other
+permissions as about apply_patch, too: a diff is shown for approval unless it allows
+all of them, as --approval-mode auto_edit does. The merge is one turn for fettle restore.`,
 		Example: `  fettle forks merge NAME
   fettle forks merge NAME --markers`,
 		Args: cobra.ExactArgs(1),
@@ -145,21 +145,18 @@ func (o opened) approve(ctx context.Context, p *program.Program, r *fork.Report,
 			continue
 		}
 		n++
-		path := filepath.Join(file.Dir, filepath.FromSlash(file.Path))
-		args, err := json.Marshal(map[string]string{"file_path": path, "content": ""})
-		if err != nil {
-			return err
-		}
-		d, err := o.Explain(ctx, scheduler.Request{Tool: "write_file", Args: args}, scheduler.Situation{Headless: &headless})
-		if err != nil {
-			return err
-		}
-		switch {
-		case d.Decision == policy.Deny || o.Config().ApprovalMode() == policy.ModePlan:
-			return fault.New(fault.PolicyViolation, "cli.forks", fmt.Sprintf("Nothing was merged: the policy does not allow the change of %s.", display.Line(path)),
-				"Change the rule or the approval mode; fettle policy explains the decision.")
-		case d.Decision != policy.Allow:
-			ask = true
+		for at, call := range file.Calls() {
+			d, err := o.Explain(ctx, scheduler.Request{Tool: call.Tool, Args: call.Args}, scheduler.Situation{Headless: &headless})
+			if err != nil {
+				return err
+			}
+			switch {
+			case at == 0 && d.Decision == policy.Deny || o.Config().ApprovalMode() == policy.ModePlan:
+				return fault.New(fault.PolicyViolation, "cli.forks", fmt.Sprintf("Nothing was merged: the policy does not allow the change of %s.", display.Line(pathOf(file, ""))),
+					"Change the rule or the approval mode; fettle policy explains the decision.")
+			case d.Decision != policy.Allow || len(d.Checkers) > 0:
+				ask = true
+			}
 		}
 	}
 	if !ask {

@@ -60,6 +60,9 @@ type File struct {
 	// Result of a merge.
 	Merged bool `json:"merged,omitempty"` // the directory has the change now
 	Marked bool `json:"marked,omitempty"` // it was written with conflict markers
+
+	content string // see Calls
+	written bool   // write_file alone makes the change
 }
 
 // Report is the comparison of a fork with its directories, or the result of a merge.
@@ -330,6 +333,7 @@ func (f *Fork) diffs(i *item) {
 		if i.want.Kind != i.now.Kind || i.want.SHA256 != i.now.SHA256 || i.want.Target != i.now.Target {
 			result, ok = content(i.want, func() ([]byte, error) { return i.data, nil })
 		}
+		i.call(result, ok)
 		i.Diff = diffText(i.Path, now, result, okNow && ok)
 		if i.want.Kind == regular && i.now.Kind == regular && i.want.Mode != i.now.Mode {
 			i.Diff = fmt.Sprintf("old mode %o\nnew mode %o\n", i.now.Mode, i.want.Mode) + i.Diff

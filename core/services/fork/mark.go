@@ -18,6 +18,7 @@ func (m *merge) mark(i *item) {
 		i.want.Mode = i.fork.Mode
 	}
 	i.Marked = true
+	i.call(i.data, true)
 	i.Diff = diffText(i.Path, []byte(now), i.data, true)
 }
 

@@ -23,8 +23,8 @@ type Into struct {
 	Committer   *commit.Committer
 	RecoveryDir string
 	Finder      *discovery.Finder // tells which files git ignores
-	// Allows reports whether the policy allows the session to write a file without approval.
-	Allows func(ctx context.Context, path string) bool
+	// Allows reports whether the policy allows the session to make a change without approval.
+	Allows func(ctx context.Context, f fork.File) bool
 	// Shows reports whether the session's model may read a file.
 	Shows func(path string) bool
 	// Record runs a change so that it can be undone; nil: it is only run.
@@ -80,8 +80,8 @@ func Ignored(ctx context.Context, files *workspace.Workspace, finder *discovery.
 // approve returns an error unless the policy allows all changes.
 func (in *Into) approve(ctx context.Context, r *fork.Report) error {
 	for _, f := range r.Files {
-		if path := pathOf(f); f.Verdict == fork.Clean && !f.Merged && !f.Ignored && !in.Allows(ctx, path) {
-			return fault.New(fault.NoApprover, "fork.settle", "the change of "+escape.Line(path)+" needs an approval.", "")
+		if f.Verdict == fork.Clean && !f.Merged && !f.Ignored && !in.Allows(ctx, f) {
+			return fault.New(fault.NoApprover, "fork.settle", "the change of "+escape.Line(pathOf(f))+" needs an approval.", "")
 		}
 	}
 	return nil
