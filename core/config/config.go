@@ -266,8 +266,8 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 // commands, background processes and their descendants, waits for them, which
 // takes up to a second if they ignore SIGTERM, and closes the workspace. A fork of
 // its own is closed, too, and dropped unless it has changes to merge. Close
-// derived Configs first; closing a parent invalidates them and ends everything
-// that they have started. Close is idempotent. Running calls fail at their next
+// derived Configs first; closing a parent invalidates them, and ends everything
+// that they have started. Those with a fork of their own are closed with it. Close is idempotent. Running calls fail at their next
 // file access, and open questions are refused. A message bus that the Config
 // created is closed as well, which waits for its handlers; none of them may call
 // Close.
@@ -277,21 +277,22 @@ func (c *Config) Close() error {
 	}
 	c.watching.End()
 	sh, s, wasOpen := c.end()
-	switch {
-	case !wasOpen:
+	if !wasOpen {
 		return nil
-	case c.parent == nil:
+	}
+	closed := sh.forked.closeBelow(c)
+	if c.parent == nil {
 		c.family.extensions.Changing.Lock() // a holder of the lock may still start something that has to be ended
 		defer c.family.extensions.Changing.Unlock()
-		return sh.close()
+		return errors.Join(closed, sh.close())
 	}
-	var errs []error
+	errs := []error{closed}
 	if s != nil {
 		s.skills.End()
 		errs = append(errs, sh.processes.close(s.processes))
 	}
 	if c.ownFork && sh.fork != nil {
-		errs = append(errs, sh.site.close(), sh.fork.End(context.Background(), sh.ignored))
+		errs = append(errs, c.leave(sh))
 	}
 	return errors.Join(errs...)
 }

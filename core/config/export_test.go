@@ -52,3 +52,11 @@ func (p *Parameters) OnCheckpoint(f func(checkpoint.Step) error) { p.Calls.check
 
 // CopyForks lets forks be copies, as the setting does.
 func (p *Parameters) CopyForks() { p.Session.copyForks = true }
+
+// OpenServices returns the number of open process services of a Config and those derived from it.
+func OpenServices(c *Config) int {
+	p := &c.shared.processes
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.opened)
+}

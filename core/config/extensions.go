@@ -246,6 +246,7 @@ func (c *Config) reloadExtensions(ctx context.Context) error {
 		return err
 	}
 	c.loadHooks(sh)
+	sh.forked.each(func(c *Config, sh *shared) { c.loadHooks(sh) })
 	if err := c.loadSkills(ctx, sh); err != nil {
 		return err
 	}

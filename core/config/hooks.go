@@ -45,7 +45,7 @@ func (c *Config) openHooks(sh *shared) {
 		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Environment.Layout, Sources: &sources,
 		Trusted: p.Policy.Trust == trust.Trusted, Inherited: p.Policy.TrustInherited, TrustAll: p.Hooks.TrustAll,
 		Confined: p.Tools.Shell.confines() || sh.fork != nil, Sandbox: sh.fork != nil,
-		Process: func() process.Options { return c.programOptions(sh) }, Open: sh.processes.open,
+		Process: func() process.Options { return c.programOptions(sh) }, Open: sh.processes.open, End: sh.processes.close,
 		PlansDir: func() string { return c.plansDir(target) },
 		Servers:  func() []mcp.Configured { return c.mcpServers(target) }, ServerNames: func() []string { return c.servers().Names() },
 		Mask: c.masker, Logger: p.Environment.Logger, Now: p.Environment.Now, OnDefect: c.onDefect,

@@ -137,8 +137,9 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 			sh.skills.SetEnabled(name, false)
 		}
 	}
-	sh.finder.Set(sh.finder.Get().With(p.Tools.FileFiltering.options(p.Environment.Layout.IgnoreFile)))
 	c.filled.Store(p)
+	c.filter(sh)
+	sh.forked.each(func(c *Config, sh *shared) { c.filter(sh) })
 	return nil
 }
 

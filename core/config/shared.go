@@ -53,6 +53,7 @@ type site struct {
 	rules        *rules.Rules
 	names        process.Names           // protected paths that confined processes create
 	programs     func() *process.Service // runs confined programs; opened on first use
+	endPrograms  func() error            // ends them; called once, at the end
 	hooks        *sessionhooks.Set
 
 	checkpoints *keeper.Keeper // nil: there is no directory for them
@@ -68,7 +69,8 @@ type common struct {
 	processes processes
 	agents    agentset.Set
 	skills    *skills.SkillManager
-	forks     *fork.Store                 // nil: there is no home directory
+	forks     *fork.Store // nil: there is no home directory
+	forked    forkedConfigs
 	merging   sync.Mutex                  // held while the fork of a subagent is merged
 	servers   atomic.Pointer[mcp.Manager] // nil: there are none
 }
@@ -149,7 +151,17 @@ func (c *Config) openSite(sh *shared, ws *workspace.Workspace, f *fork.Fork, r *
 	sh.site = &site{workspace: ws, fork: f, tmp: tmp, data: data, committer: committer, rules: r,
 		transactions: transaction.New(transaction.Options{Files: ws, Committer: committer, RecoveryDir: recovery, Logger: logger})}
 	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
-	sh.programs = sync.OnceValue(func() *process.Service { return sh.processes.open(c.programOptions(sh)) })
+	var programs atomic.Pointer[process.Service]
+	sh.programs = sync.OnceValue(func() *process.Service {
+		programs.Store(sh.processes.open(c.programOptions(sh)))
+		return programs.Load()
+	})
+	sh.endPrograms = func() error {
+		if s := programs.Load(); s != nil {
+			return sh.processes.close(s)
+		}
+		return nil
+	}
 	sh.checkpoints = c.openCheckpoints(sh)
 }
 
@@ -187,9 +199,11 @@ func (c *Config) placed(ctx context.Context) (*shared, error) {
 	}
 	forked := &shared{common: c.shared.common}
 	c.openSite(forked, ws, f, c.shared.rules.At(ws, f.Uppers()), c.shared.tmp)
-	forked.ignored = forking.Ignored(context.WithoutCancel(ctx), c.shared.workspace, c.shared.finder.Get())
+	forked.ignored = c.shared.finder.Ignored(context.WithoutCancel(ctx))
 	c.openHooks(forked)
-	c.loadHooks(forked)
+	if err := c.joined(forked); err != nil {
+		return nil, errors.Join(err, c.leave(forked))
+	}
 	c.shared = forked
 	return forked, nil
 }

@@ -56,15 +56,7 @@ func (o opened) ignored(ctx context.Context) (func(path string) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	finder := discovery.New(files)
-	return func(path string) bool {
-		p, err := files.Resolve(path)
-		if err != nil {
-			return false // a merge refuses it
-		}
-		v, err := finder.Why(ctx, p, false)
-		return err == nil && v.Ignored
-	}, nil
+	return discovery.New(files).Ignored(ctx), nil
 }
 
 func (o opened) merge(ctx context.Context, p *program.Program, name string, f *mergeFlags) error {

@@ -21,6 +21,11 @@ func (c *Current) Set(f *Finder) { c.now.Store(f) }
 // Options returns the current options.
 func (c *Current) Options() Options { return c.Get().Options() }
 
+// Ignored calls [Finder.Ignored] of the finder that is current when the returned function is called.
+func (c *Current) Ignored(ctx context.Context) func(path string) bool {
+	return func(path string) bool { return c.Get().Ignored(ctx)(path) }
+}
+
 // In calls [Finder.In].
 func (c *Current) In(ctx context.Context, dir workspace.Path) (*Scope, error) {
 	return c.Get().In(ctx, dir)

@@ -63,6 +63,19 @@ func (f *Finder) With(o Options) *Finder { return &Finder{f.files, o} }
 // Options returns the options in force.
 func (f *Finder) Options() Options { return f.options }
 
+// Ignored returns a function that reports whether git ignores an absolute path of a file of the workspace. Of a path outside
+// of it, or one whose rules cannot be read, it reports false.
+func (f *Finder) Ignored(ctx context.Context) func(path string) bool {
+	return func(path string) bool {
+		p, err := f.files.Resolve(path)
+		if err != nil {
+			return false
+		}
+		v, err := f.Why(ctx, p, false)
+		return err == nil && v.Ignored
+	}
+}
+
 // In returns the ignore rules for the names in a directory that the caller names. Errors are those
 // of [workspace.Workspace.Stat], and cancelled.
 func (f *Finder) In(ctx context.Context, dir workspace.Path) (*Scope, error) {

@@ -374,11 +374,11 @@ func diffText(path string, before, after []byte, ok bool) string {
 
 // merged returns an error if a change of the fork is not in the directories.
 func (f *Fork) merged(ctx context.Context) error {
-	r, err := f.Compare(ctx, nil)
+	n, err := f.unmerged(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if n := r.Clean() + r.Conflicts(); n > 0 {
+	if n > 0 {
 		return fault.New(fault.RestoreRefused, "fork.drop", fmt.Sprintf("The fork %s has changes that are not merged (%d); nothing was removed.", f.Name, n),
 			"Merge them with fettle forks merge, or discard them with fettle forks drop --force.")
 	}

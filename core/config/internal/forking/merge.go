@@ -35,7 +35,7 @@ type Into struct {
 // Settle merges the fork of a subagent whose work is done, if the policy allows each of its changes; otherwise
 // the changes stay in the fork. It returns a report for the caller's model, and the absolute paths that it changed.
 func Settle(ctx context.Context, f *fork.Fork, in Into, done bool) (report string, changed []string) {
-	ignored := Ignored(context.WithoutCancel(ctx), in.Workspace, in.Finder)
+	ignored := in.Finder.Ignored(context.WithoutCancel(ctx))
 	name := escape.Line(f.Name)
 	if !done || ctx.Err() != nil {
 		r, err := f.Compare(context.WithoutCancel(ctx), ignored)
@@ -63,18 +63,6 @@ func Settle(ctx context.Context, f *fork.Fork, in Into, done bool) (report strin
 
 func keep(name string) string {
 	return fmt.Sprintf("The user sees them with fettle forks diff %s, and merges them with fettle forks merge %s.", name, name)
-}
-
-// Ignored returns a function that reports whether git ignores an absolute path.
-func Ignored(ctx context.Context, files *workspace.Workspace, finder *discovery.Finder) func(path string) bool {
-	return func(path string) bool {
-		p, err := files.Resolve(path)
-		if err != nil {
-			return false // a merge refuses it
-		}
-		v, err := finder.Why(ctx, p, false)
-		return err == nil && v.Ignored
-	}
 }
 
 // approve returns an error unless the policy allows all changes.

@@ -82,14 +82,14 @@ type Rules struct {
 	repos       *gitdir.Watch
 	approvedGit func(gitdir.Setting) bool
 	tree        tree
-	brought     atomic.Pointer[Brought]
+	brought     *atomic.Pointer[Brought] // of all directories
 }
 
 // Open reads the policy files, whose mistakes are problems and not errors, and
 // creates the engine. The error has code cancelled, or invalid_config for a
 // mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
-	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, warn: o.Warn, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...), approvedGit: o.ApprovedGit}
+	r := &Rules{brought: new(atomic.Pointer[Brought]), workspace: o.Workspace, noSaving: o.NoSaving, environ: o.Environ, warn: o.Warn, repos: gitdir.NewWatch(o.ApprovedGit, o.Workspace.Directories()...), approvedGit: o.ApprovedGit}
 	if r.warn == nil {
 		r.warn = func(string, ...any) {}
 	}
@@ -351,12 +351,11 @@ func (r *Rules) Follow(call *policy.Call) bool {
 func (r *Rules) At(w Workspace, uppers map[string]string) *Rules {
 	other := &Rules{
 		Engine: r.Engine, Programs: r.Programs, SaveTo: r.SaveTo, workspace: w, uppers: uppers, noSaving: r.noSaving, environ: r.environ, warn: r.warn,
-		files: r.files, problems: r.problems, repos: r.repos, approvedGit: r.approvedGit,
+		files: r.files, problems: r.problems, repos: r.repos, approvedGit: r.approvedGit, brought: r.brought,
 	}
 	if !slices.Equal(w.Directories(), r.workspace.Directories()) { // copies of repositories are not changed ones
 		other.repos = gitdir.NewWatch(r.approvedGit, w.Directories()...)
 	}
-	other.brought.Store(r.brought.Load())
 	other.setRoots()
 	return other
 }

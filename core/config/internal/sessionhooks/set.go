@@ -54,7 +54,8 @@ type Options struct {
 	TrustAll           bool // the project's hooks run without approval, if the directory is trusted
 
 	Process     func() process.Options                   // with the confinement of hooks that request it
-	Open        func(o process.Options) *process.Service // the session closes it
+	Open        func(o process.Options) *process.Service // for Set.Close to end
+	End         func(s *process.Service) error           // ends a service of Open
 	PlansDir    func() string                            // the directory of plans
 	Servers     func() []mcp.Configured                  // the MCP servers that may be used
 	ServerNames func() []string                          // all configured ones
@@ -334,7 +335,7 @@ func (s *Set) Close() {
 	s.mu.Unlock()
 	for _, service := range made {
 		if service != nil {
-			_ = service.Close() // ends the hooks that telling waits for
+			_ = s.o.End(service) // ends the hooks that telling waits for; its processes are gone in any case
 		}
 	}
 	s.telling.Wait()

@@ -17,7 +17,7 @@ func TestServiceOfHooksIsLazy(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, ws.Close()) }()
 	opened := 0
-	s := New(Options{Workspace: ws, Process: func() process.Options { return process.Options{} }, Open: func(o process.Options) *process.Service { opened++; return process.New(o) }})
+	s := New(Options{Workspace: ws, Process: func() process.Options { return process.Options{} }, Open: func(o process.Options) *process.Service { opened++; return process.New(o) }, End: (*process.Service).Close})
 	require.Zero(t, opened)
 	own := s.service(false)
 	require.Same(t, own, s.service(false))
