@@ -139,24 +139,35 @@ func (f *forkOfWorld) changed(t *testing.T, w *world) (escaped []string) {
 	return escaped
 }
 
-// FK-04, FK-08: no attempt of a command in a fork leads out of it. The attempts of root run with FETTLE_FULL=1 only.
-func TestEscapesFromFork(t *testing.T) {
+// preparedWorld prepares the files of a test's attempts, in a process without privileges. As root it does so with
+// FETTLE_FULL=1 only, and reports false otherwise.
+func preparedWorld(t *testing.T) (top string, ok bool) {
+	t.Helper()
 	if _, err := exec.LookPath("perl"); err != nil || runtime.GOARCH != "amd64" {
 		t.Skip("it needs perl and the system calls of amd64")
 	}
 	t.Setenv("TMPDIR", "/var/tmp")
 	root := ""
-	top, ok := unprivileged.Run(t, func(top string) {
+	top, ok = unprivileged.Run(t, func(top string) {
 		prepareWorld(t, top)
 		root = t.TempDir()
 	})
 	if !ok {
 		if os.Getenv("FETTLE_FULL") == "" {
-			return // the attempts of the unprivileged user have run
+			return "", false
 		}
 		prepareWorld(t, root)
 		require.NoError(t, exec.CommandContext(t.Context(), "chown", "-R", "0:0", root).Run())
 		top = root
+	}
+	return top, true
+}
+
+// FK-04, FK-08: no attempt of a command in a fork leads out of it. The attempts of root run with FETTLE_FULL=1 only.
+func TestEscapesFromFork(t *testing.T) {
+	top, ok := preparedWorld(t)
+	if !ok {
+		return // the attempts of the unprivileged user have run
 	}
 	w := newWorld(t, top, inForkOfWorld(t))
 	rows := slices.Concat(escapesFromFork, escapesByMounts, escapesByProcesses, escapesBySockets, escapesByFiles, escapesByNames, escapesByRepositories, escapesAgain)
