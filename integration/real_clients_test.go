@@ -23,7 +23,7 @@ import (
 
 // ST-03, ST-08: real gemini-cli and qwen-code use fettle as their MCP server. Their model is a
 // script: it reads a file, another program changes the file, its safe_patch is refused as stale, and
-// it recovers by the retry token. It knows the hash and the token only from what the client passed on.
+// it recovers by the retry token. It knows the hash and the token only from the texts that the client passed on.
 // qwen-code declares the tools of servers only after a call of its tool_search.
 // The npm packages are in the directory FETTLE_BENCH_NODE or in integration/dev/bench/node.
 func TestRealClientsRetry(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // UI-02: the boxes of a command with several parts, of a set of files and of questions,
-// in a real terminal of both sizes: the selection, scrolling and what the choices store.
+// in a real terminal of both sizes: the selection, scrolling and the stored choices.
 func TestTerminalApprovals(t *testing.T) {
 	t.Parallel()
 	d := newTerminal(t)

@@ -26,7 +26,7 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, "n", approval.Replies(nil)[0].Key)
 }
 
-// AR-20, UI-02: every answer has a line on what it stores. The rules that an answer
+// AR-20, UI-02: every answer has a line on its effect. The rules that an answer
 // would add are shown one by one; answers that differ only in duration are grouped.
 func TestChoices(t *testing.T) {
 	q := bus.ToolConfirmationRequest{

@@ -104,7 +104,7 @@ func TestLiveOutputThatIsMissed(t *testing.T) {
 	missed(t, display, dropped+". The last lines are:]\n"+strings.Repeat("more\n", 9)+"the very end\n")
 }
 
-// missed checks the end of what is shown of a call whose output came too fast.
+// missed checks the end of the shown output of a call whose output came too fast.
 func missed(t *testing.T, shown json.RawMessage, want string) {
 	t.Helper()
 	release := make(chan struct{})

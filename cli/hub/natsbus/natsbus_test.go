@@ -63,7 +63,7 @@ func attach(t testing.TB, nc *nats.Conn, o natsbus.Options) session {
 	return session{b, bridge}
 }
 
-// front is a front end that keeps what it receives.
+// front is a front end that stores the messages that it receives.
 type front struct {
 	*natsbus.Viewer
 	questions chan *natsbus.Question
@@ -231,7 +231,7 @@ func TestLateFrontEnd(t *testing.T) {
 	require.Eventually(t, func() bool { return late.Refused() == 2 }, patience, time.Millisecond)
 }
 
-// HB-03: a slow front end and a dead server slow no session; what is lost is counted.
+// HB-03: a slow front end and a dead server slow no session; lost messages are counted.
 func TestBackPressure(t *testing.T) {
 	s := serve(t, 0)
 	one := attach(t, connect(t, s), natsbus.Options{})
