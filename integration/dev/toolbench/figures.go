@@ -34,7 +34,7 @@ type Measure struct {
 func measures() []Measure {
 	return []Measure{
 		{
-			"Lost updates", "Eight sessions change their own line of one file at the same time; after a refusal they read and try again, up to 20 times. Another program appends a line every 20 milliseconds. A change is lost if its call succeeded and the line is not in the file at the end.",
+			"Lost updates", "Eight sessions change their own line of one file at the same time; after a refusal they read and try again, up to 20 times. Another program appends a line every 20 milliseconds. A change is lost if its call succeeded and the line is not in the file at the end, and given up after the last refusal. The retry that an answer may offer is not used, so a contestant that refuses gives up more changes, above all on a busy machine.",
 			[][2]string{{"lost", "acknowledged changes that are lost, in 1,000"}, {"lost-appends", "lines of the other program that are lost, in 1,000"}, {"gave-up", "changes that were given up, in 1,000"}}, lostUpdates,
 		},
 		{
