@@ -267,10 +267,10 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 // takes up to a second if they ignore SIGTERM, and closes the workspace. A fork of
 // its own is closed, too, and dropped unless it has changes to merge. Close
 // derived Configs first; closing a parent invalidates them, and ends everything
-// that they have started. Those with a fork of their own are closed with it. Close is idempotent. Running calls fail at their next
-// file access, and open questions are refused. A message bus that the Config
-// created is closed as well, which waits for its handlers; none of them may call
-// Close.
+// that they have started. Derived Configs with a fork of their own are closed,
+// too. Close is idempotent. Running calls fail at their next file access, and open
+// questions are refused. A message bus that the Config created is closed as well,
+// which waits for its handlers; none of them may call Close.
 func (c *Config) Close() error {
 	if c.ownBus {
 		_ = c.bus.Close() // always nil

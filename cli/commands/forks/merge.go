@@ -137,13 +137,13 @@ func (o opened) approve(ctx context.Context, p *program.Program, r *fork.Report,
 			continue
 		}
 		n++
-		for at, call := range file.Calls() {
+		for _, call := range file.Calls() {
 			d, err := o.Explain(ctx, scheduler.Request{Tool: call.Tool, Args: call.Args}, scheduler.Situation{Headless: &headless})
 			if err != nil {
 				return err
 			}
 			switch {
-			case at == 0 && d.Decision == policy.Deny || o.Config().ApprovalMode() == policy.ModePlan:
+			case d.Decision == policy.Deny || o.Config().ApprovalMode() == policy.ModePlan:
 				return fault.New(fault.PolicyViolation, "cli.forks", fmt.Sprintf("Nothing was merged: the policy does not allow the change of %s.", display.Line(pathOf(file, ""))),
 					"Change the rule or the approval mode; fettle policy explains the decision.")
 			case d.Decision != policy.Allow || len(d.Checkers) > 0:

@@ -160,7 +160,7 @@ func (h *hub) connect(more ...nats.Option) (*nats.Conn, string, error) {
 	nc, err := server.Connect(h.target(), name, pair, h.ca, more...)
 	switch {
 	case unanswered(err):
-		return nil, "", fmt.Errorf("%w at %s: start one with fettle-hub serve, or give --nats", errNoHub, h.target())
+		return nil, "", fmt.Errorf("%w at %s (%w): start one with fettle-hub serve, or give --nats", errNoHub, h.target(), err)
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, "", fmt.Errorf("the hub does not know the key %s: fettle-hub keys add creates a user", path)
 	}

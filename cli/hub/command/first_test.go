@@ -68,8 +68,7 @@ func TestRemovedWorker(t *testing.T) {
 }
 
 // HB-02: a worker that starts before its hub, or while the hub is restarted, waits for it.
-func TestWorkerBeforeHub(t *testing.T) {
-	t.Parallel()
+func TestWorkerBeforeHub(t *testing.T) { // not parallel: the others might take its port
 	h, serving := newHub(t, patchTurns)
 	u, err := url.Parse(h.url())
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,11 +96,12 @@ same workspace waits until the first one ends. Ctrl-C queues the running job aga
 }
 
 // await connects like connect, and waits for a hub that does not answer yet: workers and hubs start
-// in any order.
+// in any order. It does not wait for a host that does not exist.
 func (h *hub) await(ctx context.Context, more ...nats.Option) (*nats.Conn, string, error) {
 	for waiting := false; ; waiting = true {
 		nc, name, err := h.connect(more...)
-		if !errors.Is(err, errNoHub) {
+		unknown := new(net.DNSError)
+		if !errors.Is(err, errNoHub) || errors.As(err, &unknown) && unknown.IsNotFound {
 			return nc, name, err
 		}
 		if !waiting {

@@ -23,9 +23,10 @@ type effective struct {
 	top      string // see repository
 	complete bool   // git accepts the repository
 	settings []Setting
-	foreign  []Setting // those that may make git run something
-	stamps   []stamp   // of all files that were read, and of missing ones
-	settled  bool      // no file has changed at the time of reading
+	foreign  []Setting     // those that may make git run something
+	subs     []*repository // of checked out submodules, in which git also runs hooks
+	stamps   []stamp       // of all files that were read, and of missing ones
+	settled  bool          // no file has changed at the time of reading
 }
 
 // stamp is the identity of a file.
@@ -174,6 +175,7 @@ func (d *reader) submodules(r *repository, depth int) {
 		at := filepath.Join(r.top, path)
 		d.note(filepath.Join(at, ".git"))
 		if sub, ok := repositoryAt(at); ok {
+			d.subs = append(d.subs, sub)
 			d.repository(sub, depth+1)
 		}
 	}

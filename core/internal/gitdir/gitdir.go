@@ -1,6 +1,6 @@
-// Package gitdir finds the repository that git would use in a directory, and reports whether it has
-// changed since the session began. Git runs programs that the configuration and the hooks of a
-// repository name.
+// Package gitdir finds the repository that git would use in a directory, and reports whether git may
+// run a program there that the user has not seen. Git runs programs that the configuration and the
+// hooks of a repository name.
 package gitdir
 
 import (
@@ -56,19 +56,16 @@ func (w *Watch) Add(dir string) {
 }
 
 // UnsafeReason returns a sentence with the reason why running git in an absolute directory is not
-// safe; "" if it is, also without a repository. It is not safe if the repository that git would use
-// there
+// safe; "" if it is, also without a repository. It is not safe if a repository that git may use
+// there, or one of its checked out submodules,
 //   - was changed after the Watch, or created with hooks or a setting that is not known to be harmless,
 //   - is a bare repository that the Watch does not contain, or
-//   - has a setting, also of a submodule, that is neither known to be harmless nor approved.
+//   - has a setting that is neither known to be harmless nor approved.
 func (w *Watch) UnsafeReason(dir string) string {
-	first := true
-	reason := ""
+	found := false
 	for r := range upward(dir) {
-		if first {
-			reason = w.changeOf(r)
-		}
-		if first = false; reason != "" {
+		found = true
+		if reason := w.changeOf(r); reason != "" {
 			return reason
 		}
 		read := w.current(r)
@@ -77,11 +74,16 @@ func (w *Watch) UnsafeReason(dir string) string {
 				return fmt.Sprintf("The repository %q configures %s, which is not known to be harmless.", r.top, s)
 			}
 		}
+		for _, sub := range read.subs {
+			if reason := w.changeOf(sub); reason != "" {
+				return reason
+			}
+		}
 		if read.complete {
 			return ""
 		}
 	}
-	if _, err := os.Stat(dir); first && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(dir); !found && errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("The directory %q does not exist yet, so the repository that git would use there is unknown.", dir)
 	}
 	return ""
@@ -108,7 +110,7 @@ func (w *Watch) changeOf(r *repository) string {
 		return ""
 	case !r.isOwn():
 		return fmt.Sprintf("The repository %q was created or changed since the session began.", r.top)
-	case !(contents{}).covers(now, r.top):
+	case !(contents{}).covers(now, r.top) || exists(r.common, "modules"): // with the hooks of submodules that are not checked out
 		return fmt.Sprintf("The repository %q was created or changed since the session began, and has hooks or settings that are not known to be harmless.", r.top)
 	}
 	return ""

@@ -100,6 +100,34 @@ func TestUnsafeReason(t *testing.T) {
 			write(t, top+"/lib/shared.conf", "[core]\nfsmonitor = x\n")
 			git(t, top+"/lib", "config", "include.path", "../shared.conf")
 		}, "lib", "created or changed"},
+		"made with a submodule that has a hook": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			git(t, top+"/lib", "init", "-q", "sub")
+			git(t, top+"/lib/sub", "commit", "-q", "--allow-empty", "-m", "x")
+			git(t, top+"/lib", "add", "sub")
+			write(t, top+"/lib/sub/.git/hooks/post-checkout", "#!/bin/sh\n")
+		}, "lib", "created or changed"},
+		"made with a submodule": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			git(t, top+"/lib", "init", "-q", "sub")
+			git(t, top+"/lib/sub", "commit", "-q", "--allow-empty", "-m", "x")
+			git(t, top+"/lib", "add", "sub")
+		}, "lib", ""},
+		"made with modules": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			write(t, top+"/lib/.git/modules/sub/hooks/post-checkout", "#!/bin/sh\n")
+		}, "lib", "created or changed"},
+		"a new submodule with a hook": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "lib")
+			git(t, top+"/lib", "commit", "-q", "--allow-empty", "-m", "x")
+			git(t, top, "add", "lib")
+			write(t, top+"/lib/.git/hooks/post-checkout", "#!/bin/sh\n")
+		}, ".", "created or changed"},
+		"a hook, below a directory that only resembles a repository": {func(t *testing.T, top string) {
+			write(t, top+"/.git/hooks/pre-commit", "#!/bin/sh\n")
+			write(t, top+"/sub/.git/HEAD", "x")
+			write(t, top+"/sub/.git/config", "[core]\n\tbare = false\n")
+		}, "sub", "have changed"},
 		"made without a readable configuration": {func(t *testing.T, top string) {
 			git(t, top, "init", "-q", "lib")
 			write(t, top+"/lib/.git/config", "[core\n")

@@ -28,8 +28,9 @@ const (
 
 // Lock locks the file at path, which is created if it is missing, and waits until ctx
 // ends. It tries once even if the deadline of ctx has passed, as it may have while a
-// busy disk opened the file. A second Lock in the same process waits too. The lock ends with the process. The
-// lock file stays, because removing it could remove the lock of another process.
+// busy disk opened the file. A second Lock in the same process waits too. The lock
+// ends with the process. The lock file stays, because removing it could remove the
+// lock of another process.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, FileMode)
 	if err != nil {

@@ -61,7 +61,7 @@ type File struct {
 	Merged bool `json:"merged,omitempty"` // the directory has the change now
 	Marked bool `json:"marked,omitempty"` // it was written with conflict markers
 
-	content string // see Calls
+	content []byte // see Calls
 	written bool   // write_file alone makes the change
 }
 

@@ -216,7 +216,7 @@ func testOverlaysEndProcesses(t *testing.T, top string) {
 	is := size()
 	f.settle()
 	require.Equal(t, is, size())
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() { // the command is cancelled after its change
 		defer cancel()
