@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -216,16 +217,14 @@ func testOverlaysEndProcesses(t *testing.T, top string) {
 	is := size()
 	f.settle()
 	require.Equal(t, is, size())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { // the command is cancelled after its change
 		defer cancel()
-		for ctx.Err() == nil {
-			if data, _ := os.ReadFile(filepath.Join(f.upper, "a")); string(data) == "x\n" {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
+		assert.Eventually(t, func() bool {
+			data, _ := os.ReadFile(filepath.Join(f.upper, "a"))
+			return string(data) == "x\n"
+		}, time.Minute, time.Millisecond)
 	}()
 	r, err := f.s.Run(ctx, process.Command{Line: "echo x >a; sleep 1001", Dir: f.ws})
 	require.NoError(t, err)
