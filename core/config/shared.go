@@ -211,12 +211,14 @@ func (c *Config) placed(ctx context.Context) (*shared, error) {
 // close ends everything that the services have started and closes them.
 func (s *shared) close() error {
 	s.hooks.Close()
+	defer s.committer.Wait()
 	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
 // close closes the services of the files of a fork.
 func (p *site) close() error {
 	p.hooks.Close()
+	defer p.committer.Wait()
 	return errors.Join(p.checkpoints.Close(), p.workspace.Close())
 }
 

@@ -103,6 +103,7 @@ func (d *Dir) Close() error {
 	if d.native == nil {
 		return nil
 	}
+	defer d.native.committer.Wait()
 	return d.native.workspace.Close()
 }
 

@@ -10,7 +10,7 @@ import (
 
 // longText is the length from which a text in arguments, such as the content of a file, is copied instead of being
 // scanned again.
-const longText = 16 << 10
+const longText = 1 << 10
 
 // validJSON is json.Valid, but faster for long strings. It checks the strings itself, and lets encoding/json check the
 // text with empty strings in their places. A quotation mark outside of a string begins one in every text that

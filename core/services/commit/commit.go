@@ -111,11 +111,13 @@ type Options struct {
 // Committer commits changes. It is safe for concurrent use. Commits into one directory run one
 // after another, across Committers and processes.
 //
-// It holds no descriptor, goroutine or file between calls.
+// Between calls it holds nothing but the files that it has removed, until their space is free; see
+// [Committer.Wait].
 type Committer struct {
 	options Options
 	system  system
 	log     *slog.Logger
+	freeing *freeing
 
 	queues queues
 
@@ -131,8 +133,12 @@ func New(o Options) *Committer {
 	o.LeaseWait = max(o.LeaseWait, 0)
 	o.Settle = cmp.Or(o.Settle, DefaultSettle)
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Committer{options: o, system: kernel{}, log: log, now: time.Now, swept: make(map[dirID]*sweeping)}
+	return &Committer{options: o, system: kernel{}, log: log, freeing: newFreeing(), now: time.Now, swept: make(map[dirID]*sweeping)}
 }
+
+// Wait returns once the space of all removed files is free. Until then they are open, without a
+// name. The Committer can be used further.
+func (c *Committer) Wait() { c.freeing.wait() }
 
 // Request is a change to one file.
 type Request struct {

@@ -160,10 +160,16 @@ func retryBusy(ctx context.Context, limit time.Duration, try func() error) error
 	}
 }
 
-// sleep waits for d or the end of ctx, whose error it returns.
+// sleep waits for d or the end of ctx, whose error it returns. It does not notice that ctx ends
+// during a wait of up to shortSleep.
 func sleep(ctx context.Context, d time.Duration) error {
+	const shortSleep = 2 * time.Millisecond
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
+	}
+	if d <= shortSleep {
+		pause(d)
+		return ctx.Err()
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

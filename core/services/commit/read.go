@@ -19,7 +19,7 @@ var errTooLong = errors.New("file is longer than expected")
 // offset. It stops with errTooLong once it finds more than limit bytes, with ctx's error, or with
 // the error of use, which may not keep the block.
 func readBlocks(ctx context.Context, f *os.File, limit int64, use func(block []byte, offset int64) error) error {
-	size := int64(128 << 10)
+	size := int64(32 << 10)
 	if limit != unlimited {
 		size = min(size, limit+1)
 	}

@@ -41,8 +41,8 @@ func (s *swapped) settle(ctx context.Context, target *watch) error {
 
 // drop removes the displaced file, which w watches; nil if it is gone.
 func (s *swapped) drop(ctx context.Context, w *watch) {
-	defer w.end()
 	if w != nil {
+		defer w.endBy(s.freeing.close)
 		s.discard(s.displaced)
 		_ = s.step(StepUnlinked) // nothing can be undone from here
 		s.rescue(ctx, w)

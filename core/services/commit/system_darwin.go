@@ -5,9 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+func pause(d time.Duration) { time.Sleep(d) }
 
 func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
 

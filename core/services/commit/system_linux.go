@@ -6,9 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// pause blocks its thread for d. A timer of the runtime that no other work keeps exact waits whole
+// milliseconds.
+func pause(d time.Duration) {
+	left := unix.NsecToTimespec(d.Nanoseconds())
+	_ = retry(func() error { return unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &left, &left) })
+}
 
 func (kernel) pathOf(dir *os.File, fallback string) string {
 	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
+
+func pause(d time.Duration) { time.Sleep(d) }
 
 // replacesOpenFiles: Windows does not rename over a file that is open.
 const replacesOpenFiles = false

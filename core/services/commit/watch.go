@@ -138,9 +138,13 @@ func (w *watch) release() {
 
 // end releases the file and closes it. A nil watch has no effect.
 func (w *watch) end() {
-	if w == nil {
-		return
+	if w != nil {
+		w.endBy(closeFile)
 	}
+}
+
+// endBy ends the watch, and lets shut close the file.
+func (w *watch) endBy(shut func(*os.File)) {
 	w.release()
-	closeFile(w.file)
+	shut(w.file)
 }

@@ -137,11 +137,15 @@ func (s slice) within(room, roomInside int) slice {
 
 // textBytes returns the length of text inside a JSON string, without HTML escapes.
 func textBytes(text string) int {
-	n := 0
+	n := len(text)
 	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
 		size, bytes := escaped(text[i:])
 		i += size
-		n += bytes
+		n += bytes - size
 	}
 	return n
 }

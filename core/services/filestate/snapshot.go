@@ -112,7 +112,7 @@ func (s *Service) readInto(ctx context.Context, snap *Snapshot, p workspace.Path
 
 // hasBytes reports whether f begins with data.
 func hasBytes(ctx context.Context, f *os.File, data []byte) (bool, error) {
-	buf := make([]byte, min(len(data), 128<<10))
+	buf := make([]byte, min(len(data), 32<<10))
 	for at := 0; at < len(data); {
 		if err := ctx.Err(); err != nil {
 			return false, err

@@ -37,8 +37,9 @@ func TestFullFileSystem(t *testing.T) { // TX-02, TX-05
 			require.NoError(t, os.Mkdir(dir, 0o755))
 			files, err := workspace.Open(dir)
 			require.NoError(t, err)
+			committer := commit.New(commit.Options{RecoveryDir: recovery, Settle: -1})
 			p := &project{dir: dir, recovery: recovery, files: files, Service: transaction.New(transaction.Options{
-				Files: files, RecoveryDir: recovery, Committer: commit.New(commit.Options{RecoveryDir: recovery, Settle: -1}),
+				Files: files, RecoveryDir: recovery, Committer: committer,
 			})}
 			if p.commitNearlyFull(t, pages, filepath.Join(small, "full")) {
 				done++
@@ -46,6 +47,7 @@ func TestFullFileSystem(t *testing.T) { // TX-02, TX-05
 				refused++
 			}
 			require.NoError(t, files.Close())
+			committer.Wait()
 			require.NoError(t, os.RemoveAll(dir))
 			require.NoError(t, os.RemoveAll(recovery))
 		}

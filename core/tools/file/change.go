@@ -123,9 +123,8 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 		diff := c.fileDiff(plan)
 		result.ReturnDisplay = tools.Display{Diff: &diff}
 	}
-	report.fit(c.services.resultBytes())
 	var err error
-	result.LLMContent, err = tools.JSON(report)
+	result.LLMContent, err = fitted(&report, c.services.resultBytes())
 	return result, err
 }
 
@@ -144,13 +143,9 @@ func (s Services) refused(refusal *fault.Error, states []filestate.State, kept [
 	var content tools.Content
 	var err error
 	if len(states) == 1 {
-		report := Report{Message: message, LatestFileState: states[0], KeptFiles: kept}
-		report.fit(s.resultBytes() - beside)
-		content, err = tools.JSON(report)
+		content, err = fitted(&Report{Message: message, LatestFileState: states[0], KeptFiles: kept}, s.resultBytes()-beside)
 	} else {
-		report := SetReport{Message: message, LatestFileStates: states, KeptFiles: kept}
-		report.fit(s.resultBytes() - beside)
-		content, err = tools.JSON(report)
+		content, err = fitted(&SetReport{Message: message, LatestFileStates: states, KeptFiles: kept}, s.resultBytes()-beside)
 	}
 	return tools.Result{Error: refusal, ReturnDisplay: tools.TextDisplay(refusal.Display()), LLMContent: content}, err
 }

@@ -247,8 +247,7 @@ func (c *changeSet) message() string {
 func (c *changeSet) report(message string, out *mutation.SetOutcome) (tools.Content, error) {
 	if len(c.changes) == 1 {
 		r := Report{Success: true, Message: message, LatestFileState: out.States[0], Corrections: slices.Concat(c.patch.Corrections, c.plans[0].Corrections()), KeptFiles: out.KeptFiles}
-		r.fit(c.services.resultBytes())
-		return tools.JSON(r)
+		return fitted(&r, c.services.resultBytes())
 	}
 	r := SetReport{Success: true, Message: message, LatestFileStates: out.States, KeptFiles: out.KeptFiles}
 	for _, correction := range c.patch.Corrections {
@@ -259,6 +258,5 @@ func (c *changeSet) report(message string, out *mutation.SetOutcome) (tools.Cont
 			r.Corrections = append(r.Corrections, FileCorrection{c.changes[i].request.Path.String(), correction})
 		}
 	}
-	r.fit(c.services.resultBytes())
-	return tools.JSON(r)
+	return fitted(&r, c.services.resultBytes())
 }

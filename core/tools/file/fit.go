@@ -51,13 +51,23 @@ func lead(refusal *fault.Error, states []filestate.State) string {
 	return clipped(message, room)
 }
 
+// fitting is a report that can be shortened to a number of bytes of JSON text.
+type fitting interface{ fit(most int) }
+
+// fitted returns the JSON text of a report, which it shortens if it has more than most bytes.
+func fitted(r fitting, most int) (tools.Content, error) {
+	content, err := tools.JSON(r)
+	if err != nil || len(content.String()) <= most {
+		return content, err
+	}
+	r.fit(most)
+	return tools.JSON(r)
+}
+
 // fit shortens a report whose JSON text exceeds most bytes: first the corrections, then the kept files except for a few,
 // then the message, then the other kept files. The message reports the number of omitted files. The state is not cut,
 // because the session counts it as shown, except for a path that alone exceeds the limit.
 func (r *Report) fit(most int) {
-	if tools.JSONBytes(r) <= most {
-		return
-	}
 	over := func() int { return tools.JSONBytes(r) - most }
 	r.Corrections = fewer(r.Corrections, over(), 0)
 	message, all := r.Message, len(r.KeptFiles)

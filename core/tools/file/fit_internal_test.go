@@ -11,7 +11,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/patch"
-	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // ST-08: with any state, a report fits every limit, is valid JSON, and counts the kept files that it omits.
@@ -33,8 +32,7 @@ func TestReportFits(t *testing.T) {
 				for i := range 300 {
 					r.Corrections = append(r.Corrections, patch.Correction{Hunk: i, Kind: patch.KindFileName})
 				}
-				r.fit(limit)
-				content, err := tools.JSON(r)
+				content, err := fitted(&r, limit)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(content.String()), limit, "%d %d", length, len(message))
 				var back Report
