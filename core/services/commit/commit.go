@@ -93,10 +93,10 @@ type Options struct {
 	// Negative: it does not wait.
 	LeaseWait time.Duration
 
-	// Settle is the least time between the verification of the displaced file and its removal. The
-	// directory is flushed in it. A program whose open(2) was in progress during the exchange is still
-	// noticed then, and the commit undone. Zero: [DefaultSettle]. Negative: no wait beyond the time of
-	// flushing the directory.
+	// Settle is the least time between the exchange and the removal of the displaced file. The file
+	// is verified and the directory is flushed in it. A program whose open(2) was in progress during
+	// the exchange is still noticed then, and the commit undone. Zero: [DefaultSettle]. Negative: no
+	// wait beyond the time of flushing the directory.
 	Settle time.Duration
 
 	// Hook, if set, is called at each [Step] of a commit, on the goroutine of the call, with the

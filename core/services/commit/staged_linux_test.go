@@ -401,14 +401,14 @@ func TestLongNames(t *testing.T) { // FS-60
 func TestSettle(t *testing.T) { // FS-59
 	for settle, atLeast := range map[time.Duration]time.Duration{0: DefaultSettle, 3 * time.Millisecond: 3 * time.Millisecond, -1: 0} {
 		fx := newFixture(t, oldText)
-		var verified time.Time
+		var exchanged time.Time
 		var waited time.Duration
 		_, err := New(Options{Settle: settle, Hook: func(s Step) error {
 			switch s {
-			case StepVerified:
-				verified = time.Now()
+			case StepExchanged:
+				exchanged = time.Now()
 			case StepUnlinked:
-				waited = time.Since(verified)
+				waited = time.Since(exchanged)
 			}
 			return nil
 		}}).Commit(t.Context(), fx.request(oldText, newText))

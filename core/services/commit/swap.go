@@ -54,6 +54,7 @@ func (s *swapped) drop(ctx context.Context, w *watch) {
 // write to it, and nil if it is gone; otherwise it undoes the swap.
 func (s *swapped) verify(ctx context.Context, target *watch) (verified *watch, err error) {
 	failed := s.step(StepExchanged)
+	begun := time.Now()
 	w, found := s.identify(ctx, target)
 	defer func() {
 		if verified == nil {
@@ -62,7 +63,7 @@ func (s *swapped) verify(ctx context.Context, target *watch) (verified *watch, e
 	}()
 	if found == intact && failed == nil {
 		s.unshield()
-		failed = s.verified(ctx, w)
+		failed = s.verified(ctx, w, begun)
 	}
 	if found == intact && !w.quiet(ctx) {
 		w.release()
@@ -106,9 +107,8 @@ func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict)
 	return w, intact
 }
 
-// verified makes the swap durable while late writers are still noticed.
-func (s *swapped) verified(ctx context.Context, displaced *watch) error {
-	begun := time.Now()
+// verified makes the swap, after which it was begun, durable while late writers are still noticed.
+func (s *swapped) verified(ctx context.Context, displaced *watch, begun time.Time) error {
 	if err := s.step(StepVerified); err != nil {
 		return err
 	}
