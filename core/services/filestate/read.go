@@ -30,7 +30,12 @@ type ReadRequest struct {
 	ResultBytes int
 	// Uncut refuses a text that only ResultBytes would truncate. Nothing is recorded then.
 	Uncut bool
+
+	show show // of the bytes that [Service.Ahead] has read; nil: none
 }
+
+// show records a file that was read, and returns what r shows of it.
+type show func(ctx context.Context, r ReadRequest) (*Read, error)
 
 // Read is the result of a read. Exactly one of State, Placeholder, Payload and Refusal is set.
 type Read struct {
@@ -53,6 +58,9 @@ type Payload struct {
 // not_a_regular_file, file_too_large (a complete read above the limit FileBytes, or for r.Uncut),
 // invalid_tool_params (an offset beyond the end), read_content_failure or cancelled.
 func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
+	if r.show != nil {
+		return r.show(ctx, r)
+	}
 	info, err := s.files.Stat(r.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), fault.CodeOf(err) == fault.PathNotInWorkspace:
@@ -74,8 +82,31 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 			}
 		}
 	}
-	s.at(atStatRead, r.Path)
-	return s.readContent(ctx, r)
+	show, err := s.load(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return show(ctx, r)
+}
+
+// maxAhead is the size in bytes up to which files are read ahead.
+const maxAhead = 64 << 10
+
+// Ahead reads the file of r, so that [Service.Read] of the result has only to record and to show it;
+// other fields than Path may still be set in between. It may run at the same time as other reads.
+// The result is r if the file cannot be read or has more than 64 KiB, and for requests that are
+// Ranged or not Repeat.
+func (s *Service) Ahead(ctx context.Context, r ReadRequest) ReadRequest {
+	if r.Ranged || !r.Repeat {
+		return r
+	}
+	if info, err := s.files.Stat(r.Path); err != nil || !info.Mode.IsRegular() || info.Size > maxAhead {
+		return r
+	}
+	if show, err := s.load(ctx, r); err == nil {
+		r.show = show
+	}
+	return r
 }
 
 // consult answers a full read from the cache if that is safe.
@@ -100,8 +131,9 @@ func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.
 	return placeholder(path, e)
 }
 
-// readContent opens the file and shows its content.
-func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error) {
+// load opens and reads the file.
+func (s *Service) load(ctx context.Context, r ReadRequest) (show, error) {
+	s.at(atStatRead, r.Path)
 	f, err := s.files.OpenRead(r.Path)
 	if err != nil {
 		return nil, err
@@ -120,28 +152,27 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, readFailure(r.Path, err)
 	}
 	if refusal := s.cannotDisplay(r.Path, class, info.Size); refusal != "" {
-		s.recordNonText(ctx, r.Path, reading{info: info, local: isLocal(f), at: s.now()})
-		return &Read{Refusal: refusal}, nil
+		return s.showNonText(reading{info: info, local: isLocal(f), at: s.now()}, Read{Refusal: refusal}), nil
 	}
 	if info.Size > s.limits.FileBytes {
 		if !r.Ranged || class.Kind != textfile.KindText {
 			return nil, tooLarge(r.Path, info.Size, s.limits.FileBytes)
 		}
-		return s.readHuge(ctx, r, f)
+		read, err := s.readHuge(ctx, r, f)
+		return func(context.Context, ReadRequest) (*Read, error) { return read, err }, nil
 	}
 	text := class.Kind == textfile.KindText || class.Kind == textfile.KindSVG
 	if r.TextOnly && !text {
-		s.recordNonText(ctx, r.Path, reading{info: info, local: isLocal(f), at: s.now()})
-		return &Read{Payload: &Payload{MIMEType: class.MIMEType}}, nil
+		return s.showNonText(reading{info: info, local: isLocal(f), at: s.now()}, Read{Payload: &Payload{MIMEType: class.MIMEType}}), nil
 	}
 	if err := s.complete(ctx, r.Path, f, info, snap); err != nil {
 		return nil, err
 	}
 	if !text {
-		s.recordNonText(ctx, r.Path, reading{info: snap.Info, local: snap.Local, at: snap.at, torn: !snap.Stable})
-		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
+		rd := reading{info: snap.Info, local: snap.Local, at: snap.at, torn: !snap.Stable}
+		return s.showNonText(rd, Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}), nil
 	}
-	return s.showText(ctx, r, snap)
+	return func(ctx context.Context, r ReadRequest) (*Read, error) { return s.showText(ctx, r, snap) }, nil
 }
 
 // showText truncates, records and wraps a text file.
@@ -204,9 +235,13 @@ func nextAction(cut slice) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *Service) recordNonText(ctx context.Context, p workspace.Path, rd reading) {
+// showNonText shows a file that is not text as read.
+func (s *Service) showNonText(rd reading, read Read) show {
 	rd.nonText = true
-	s.recordRead(ctx, heldRead{path: p, reading: rd})
+	return func(ctx context.Context, r ReadRequest) (*Read, error) {
+		s.recordRead(ctx, heldRead{path: r.Path, reading: rd})
+		return &read, nil
+	}
 }
 
 // classify determines the kind of an open file from its first bytes. If they are the whole file, snap

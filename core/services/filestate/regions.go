@@ -20,19 +20,23 @@ func regionsNotice(base int64, regions []patch.Region) string {
 	return text + " If you no longer have it, call read_file with offset 0."
 }
 
-// WantsRegions reports whether a conversation that knows the previous content of the file at p
+// wantsRegions reports whether a conversation that knows the previous content of the file at p
 // should be shown the changed regions of text, its current content, if they are shorter than text.
-func (s *Service) WantsRegions(p workspace.Path, text string) bool {
+func (s *Service) wantsRegions(p workspace.Path, text string) bool {
 	above := s.limits.ChangedRegionsAbove
 	return above > 0 && s.MayShow(p) && !s.Dropped(p, "") && (len(text) > above || !s.fits(p, text, textfile.Lines(text), 0))
 }
 
 // WrittenRegions is [Service.Written] for a conversation that knew every byte of the file before
 // its change, under the version base. By the regions it knows every byte of text, including edits
-// of the user. It returns false and records nothing if the regions would be as long as the content,
-// or longer than a read may show. room is as for [Service.ShowSince].
-func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []patch.Region, room int) (State, bool) {
-	short, ok := s.inRegions(p, text, base, regions, room)
+// of the user. It returns false and records nothing if [Limits.ChangedRegionsAbove] does not apply, and
+// if the regions, which it computes only otherwise, would be as long as the content, or longer than
+// a read may show. room is as for [Service.ShowSince].
+func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions func() []patch.Region, room int) (State, bool) {
+	if !s.wantsRegions(p, text) {
+		return State{}, false
+	}
+	short, ok := s.inRegions(p, text, base, regions(), room)
 	if !ok {
 		return State{}, false
 	}
@@ -82,7 +86,7 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 		return none, nil, false
 	}
 	doc := textfile.DecodeShared(snap.Data)
-	if !doc.Lossless || !s.WantsRegions(p, doc.Text) {
+	if !doc.Lossless || !s.wantsRegions(p, doc.Text) {
 		return none, nil, false
 	}
 	if base.SHA256 == snap.SHA256 {

@@ -69,8 +69,8 @@ func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) file
 	if p.origin != nil {
 		return s.writtenCarried(ctx, p, out, 0)
 	}
-	if p.known && s.state.WantsRegions(path, text) {
-		if st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff()), 0); ok {
+	if p.known {
+		if st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, p.regions, 0); ok {
 			return st
 		}
 	}
@@ -79,6 +79,8 @@ func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) file
 	}
 	return s.state.Written(ctx, path, out.Info, text, out.SHA256)
 }
+
+func (p *Plan) regions() []patch.Region { return regionsOf(p.Diff()) }
 
 // regionsOf returns the regions of a change; never nil. Decoded text does not contain the byte order
 // mark that a change may add to the file.

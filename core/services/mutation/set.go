@@ -274,8 +274,8 @@ func (s *Service) writtenTogether(ctx context.Context, p *Plan, out commit.Outco
 	if p.origin != nil {
 		return s.writtenCarried(ctx, p, out, room)
 	}
-	if p.known && !p.moves() && s.state.WantsRegions(path, text) {
-		st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff()), 0)
+	if p.known && !p.moves() {
+		st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, p.regions, 0)
 		if ok && contentBytes(st) > room {
 			st.ChangedRegions, st.Notice, st.TotalLines = nil, "", nil
 		}

@@ -151,8 +151,9 @@ func (s *Service) writtenCarried(ctx context.Context, p *Plan, out commit.Outcom
 	bare := filestate.State{Version: &longest, SHA256: &out.SHA256, FilePath: path.String()}
 	var st filestate.State
 	regions := false
-	if known && o.version != 0 && !p.moves() && s.state.WantsRegions(path, text) {
-		st, regions = s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, o.version, regionsOf(patch.Between(o.base.Text, text)), room)
+	if known && o.version != 0 && !p.moves() {
+		between := func() []patch.Region { return regionsOf(patch.Between(o.base.Text, text)) }
+		st, regions = s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, o.version, between, room)
 	}
 	switch {
 	case regions:

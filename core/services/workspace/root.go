@@ -16,6 +16,7 @@ type root struct {
 
 	mu     sync.Mutex
 	dir    directory // nil before the first use
+	own    Info      // the identity of dir, which no other file can have while dir is open
 	closed bool
 }
 
@@ -38,7 +39,12 @@ func (r *root) open() (directory, error) {
 		dir.close()
 		return nil, errors.Join(errReplaced, err)
 	}
-	r.dir = dir
+	own, err := dir.identity()
+	if err != nil {
+		dir.close()
+		return nil, err
+	}
+	r.dir, r.own = dir, own
 	return dir, nil
 }
 
@@ -46,21 +52,16 @@ func (r *root) open() (directory, error) {
 // opens the new one; it reports whether it did. The garbage collector closes dir, which other calls
 // may still use.
 func (r *root) dropIfReplaced(dir directory) bool {
-	own, err := dir.identity()
-	if err != nil {
-		return false
-	}
-	if own.Nlink > 0 {
-		info, err := lstat(r.realPath)
-		if err == nil && sameFile(own, info) {
-			return false
-		}
-	}
+	info, err := lstat(r.realPath)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dir == dir {
-		r.dir = nil
+	switch {
+	case r.dir != dir: // another call has dropped it
+		return true
+	case err == nil && sameFile(r.own, info):
+		return false
 	}
+	r.dir = nil
 	return true
 }
 

@@ -107,6 +107,8 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}
 	elements := newElementList(targets, min(c.services.resultBytes(), maxResultBytes)-len(`{"files":[]}`))
 	read, accessed := 0, make(map[string]bool)
+	ahead, end := c.ahead(ctx, targets)
+	defer end()
 	for i, t := range targets {
 		if ctx.Err() != nil {
 			return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, ctx.Err())), nil
@@ -115,17 +117,18 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 			break
 		}
 		rest := targets[i+1:]
-		if t.err == nil && !c.services.Reader.MayShow(t.path) {
-			t.err = fault.New(fault.PolicyViolation, "file.read_many_files", "This file is not shown, because read_file may not show it, or needs approval for it.",
-				"Call read_file for it, which requests approval, or continue without it.")
+		request, err := ahead()
+		if defect := new(tools.Defect); errors.As(err, &defect) {
+			return tools.Result{}, defect
 		}
-		if t.err != nil {
-			elements.addError(ctx, t, t.err, rest)
+		if err != nil {
+			elements.addError(ctx, t, err, rest)
 			continue
 		}
 		const page = 1500 // less is not enough for a part of a file
 		room := elements.roomBefore(rest)
-		element, err := c.readOne(ctx, t, room, read > 0 || len(rest) > 0 && room < page)
+		request.Uncut = read > 0 || len(rest) > 0 && room < page
+		element, err := c.readOne(ctx, t, request, room)
 		switch {
 		case err != nil:
 			elements.addError(ctx, t, err, rest)
@@ -147,14 +150,14 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}, err
 }
 
-// readOne reads one file, never as file_unchanged; for a file that is not text it returns only its kind. The state takes
-// at most room bytes; uncut makes a larger text an error.
-func (c *readManyFiles) readOne(ctx context.Context, t target, room int, uncut bool) (element any, err error) {
+// readOne reads one file; for a file that is not text it returns only its kind. The state takes at most room bytes.
+func (c *readManyFiles) readOne(ctx context.Context, t target, request filestate.ReadRequest, room int) (element any, err error) {
 	p := t.path
 	if t.notice != "" {
 		room -= tools.JSONBytes(t.notice) + len(`"notice":,`)
 	}
-	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true, ResultBytes: max(room, 1), Uncut: uncut})
+	request.ResultBytes = max(room, 1)
+	r, err := c.services.Reader.Read(ctx, request)
 	if err != nil {
 		return nil, err
 	}

@@ -261,6 +261,13 @@ type fakeReader struct {
 
 func (f *fakeReader) MayShow(workspace.Path) bool { return true }
 
+func (f *fakeReader) Ahead(_ context.Context, r filestate.ReadRequest) filestate.ReadRequest {
+	if r.Path.Base() == "panic" {
+		panic("ahead")
+	}
+	return r
+}
+
 func (f *fakeReader) Read(_ context.Context, r filestate.ReadRequest) (*filestate.Read, error) {
 	f.asked = append(f.asked, r.Path.Base())
 	version, hash, content := int64(1000+len(f.asked)), "hash of "+r.Path.Base(), "content of "+r.Path.Base()
@@ -311,6 +318,20 @@ func TestReadToolsOnlyPassStatesOn(t *testing.T) {
 		require.Equal(t, "hash of "+name, *all[i].SHA256)
 		require.Equal(t, int64(1002+i), *all[i].Version)
 	}
+}
+
+// AR-28: a panic while files are read ahead is a defect of the call.
+func TestReadManyFilesDefect(t *testing.T) {
+	ws, err := workspace.Open(t.TempDir())
+	require.NoError(t, err)
+	defer ws.Close()
+	services := file.Services{Paths: ws, Reader: new(fakeReader), Directories: ws, Finder: discovery.New(ws)}
+	inv, err := bind(t, file.ReadManyFiles, services).Build(jsonOf(t, args{"paths": []string{"a", "panic", "b"}}))
+	require.NoError(t, err)
+	_, err = inv.Execute(t.Context(), nil)
+	var defect *tools.Defect
+	require.ErrorAs(t, err, &defect)
+	require.Equal(t, "ahead", defect.Cause)
 }
 
 // TO-03: the limit of files, for patterns and for named paths.

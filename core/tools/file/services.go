@@ -54,6 +54,8 @@ type Paths interface {
 // Reader builds state objects; *filestate.Service implements it.
 type Reader interface {
 	Read(ctx context.Context, r filestate.ReadRequest) (*filestate.Read, error)
+	// Ahead reads the file of a request to Read, at the same time as other reads.
+	Ahead(ctx context.Context, r filestate.ReadRequest) filestate.ReadRequest
 	// MayShow reports whether read_file would show the file without approval.
 	MayShow(p workspace.Path) bool
 }
