@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/fettle-dev/fettle/core/escape"
@@ -200,6 +201,7 @@ func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.
 				r.outcome = outcome{nil, errInternal}
 			}
 		}()
+		growStack()
 		r.res, r.err = work(host.NewContext(ctx, r.host), svc)
 	}
 	if x.modern || s.gone != nil {
@@ -209,6 +211,15 @@ func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.
 	defer context.AfterFunc(x.ctx, cancel)() // as await does
 	do()
 	return r, nil
+}
+
+// growStack makes room on the stack of a new goroutine for the work of a call. Otherwise the stack grows by several copies,
+// each deeper than the one before.
+//
+//go:noinline
+func growStack() {
+	var room [16 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // await returns the outcome of the run, or its first questions. It cancels and
