@@ -2,8 +2,6 @@ package tools
 
 import (
 	"encoding/json"
-	"reflect"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/internal/jsonscan"
 )
@@ -63,48 +61,4 @@ func (l longTexts) of(key string, value any) ([]byte, bool) {
 	known, ok := l[key]
 	text, same := value.(string)
 	return known.json, ok && same && text == known.text
-}
-
-// decodeParams is json.Unmarshal of params, the canonical text of object, into the struct that p points to. It copies long
-// texts instead of decoding them.
-func decodeParams(params json.RawMessage, object map[string]any, p any) error {
-	fields := longFields(object, reflect.ValueOf(p).Elem())
-	if len(fields) == 0 {
-		return json.Unmarshal(params, p)
-	}
-	rest := make(map[string]any, len(object))
-	for key, value := range object {
-		if _, long := fields[key]; !long {
-			rest[key] = value
-		}
-	}
-	if err := json.Unmarshal(appendJSON(nil, rest), p); err != nil {
-		return err
-	}
-	for key, field := range fields {
-		field.SetString(object[key].(string))
-	}
-	return nil
-}
-
-// longFields returns the fields of a struct for the long texts in object. A field must be of type string itself, and its
-// tag must have the name of the key.
-func longFields(object map[string]any, params reflect.Value) map[string]reflect.Value {
-	var fields map[string]reflect.Value
-	for key, value := range object {
-		text, ok := value.(string)
-		if !ok || len(text) < longText || params.Kind() != reflect.Struct || params.Addr().Type().Implements(reflect.TypeFor[json.Unmarshaler]()) {
-			continue
-		}
-		for i := range params.NumField() {
-			name, options, _ := strings.Cut(params.Type().Field(i).Tag.Get("json"), ",")
-			if field := params.Field(i); name == key && !strings.Contains(options, "string") && field.Type() == reflect.TypeFor[string]() && field.CanSet() {
-				if fields == nil {
-					fields = map[string]reflect.Value{}
-				}
-				fields[key] = field
-			}
-		}
-	}
-	return fields
 }

@@ -72,28 +72,3 @@ func TestLongTexts(t *testing.T) {
 	}
 	require.Positive(t, copied)
 }
-
-// BE-02: a struct with long texts equals that of encoding/json, with and without fields for them.
-func TestDecodeParams(t *testing.T) {
-	type named string
-	type params struct {
-		A string            `json:"a"`
-		B string            `json:"b,omitempty"`
-		C *string           `json:"c"`
-		D named             `json:"d"`
-		E map[string]string `json:"e"`
-		F string
-		N int `json:"n"`
-	}
-	long := strings.Repeat("é\n\"", longText)
-	object := map[string]any{"a": long, "b": "short", "c": long, "d": long, "e": map[string]any{"a": long}, "F": long, "n": json.Number("7"), "unknown": long}
-	text := appendJSON(nil, object)
-	var want, got params
-	require.NoError(t, json.Unmarshal(text, &want))
-	require.NoError(t, decodeParams(text, object, &got))
-	require.Equal(t, want, got)
-	require.Equal(t, long, got.A)
-	object["n"] = "no number"
-	text = appendJSON(nil, object)
-	require.ErrorContains(t, decodeParams(text, object, &got), "cannot unmarshal string")
-}
