@@ -3,6 +3,7 @@ package discovery
 import (
 	"bytes"
 	"io"
+	"unicode/utf8"
 )
 
 // matcher reports whether lines match a pattern. It is not safe for concurrent use.
@@ -39,6 +40,8 @@ func (m matcher) find(line []byte) (start, end int) {
 		at := m.literals[0].index(line)
 		return at, at + len(m.literals[0].text)
 	}
+	from := m.firstStart(line)
+	line = line[from:]
 	var loc []int
 	if m.slow(line) {
 		loc = m.re.FindReaderIndex(m.reader(line))
@@ -48,7 +51,20 @@ func (m matcher) find(line []byte) (start, end int) {
 	if loc == nil {
 		return 0, 0
 	}
-	return loc[0], loc[1]
+	return from + loc[0], from + loc[1]
+}
+
+// firstStart returns an index in line before which no match starts: a match has a literal, and is not
+// longer than longest. Searching from there finds the same match as searching from the beginning.
+func (m matcher) firstStart(line []byte) int {
+	if m.literals == nil || m.longest == 0 {
+		return 0
+	}
+	from := max(0, newCursor(m.literals, line, 0).next(0)-m.longest)
+	for i := 0; i < utf8.UTFMax && from > 0 && !utf8.RuneStart(line[from]); i++ {
+		from--
+	}
+	return from
 }
 
 // slow reports whether package regexp may take so long for a line that it must be interruptible.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -16,6 +17,7 @@ type Pattern struct {
 	prog     *syntax.Prog // of re
 	literals []literal
 	plain    bool // a line matches exactly if it contains one of literals
+	longest  int  // bytes of the longest match, which does not depend on the text around it; 0: unknown
 }
 
 const (
@@ -79,9 +81,47 @@ func compile(expression string, flags syntax.Flags) (*Pattern, error) {
 		return nil, err
 	}
 	p := &Pattern{re: re, literals: requiredLiterals(tree)}
+	if n, ok := longestMatch(tree); ok {
+		p.longest = n
+	}
 	p.plain = tree.Op == syntax.OpLiteral && len(p.literals) == 1 && len(p.literals[0].text) == len(string(tree.Rune))
 	p.prog, err = syntax.Compile(tree.Simplify())
 	return p, err
+}
+
+// longestMatch returns a limit of the bytes of a match, at most maxLongest; false if there is none, or a
+// match depends on the text around it.
+func longestMatch(re *syntax.Regexp) (n int, ok bool) {
+	const maxLongest = 64 << 10
+	switch re.Op {
+	case syntax.OpNoMatch, syntax.OpEmptyMatch:
+		return 0, true
+	case syntax.OpLiteral:
+		return utf8.UTFMax * len(re.Rune), true
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return utf8.UTFMax, true
+	case syntax.OpCapture, syntax.OpQuest, syntax.OpRepeat, syntax.OpConcat, syntax.OpAlternate:
+	default:
+		return 0, false
+	}
+	for _, sub := range re.Sub {
+		m, ok := longestMatch(sub)
+		if !ok {
+			return 0, false
+		}
+		if re.Op == syntax.OpRepeat {
+			m *= re.Max // -1: without limit
+		}
+		if re.Op == syntax.OpAlternate {
+			n = max(n, m)
+		} else {
+			n += m
+		}
+		if m < 0 || n > maxLongest {
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 // instructions returns the approximate length of an expression's program, at most a little more
