@@ -96,6 +96,7 @@ func TestForkOnFullFileSystem(t *testing.T) {
 			done++
 		}
 		require.NoError(t, f.files.Close())
+		f.commit.Wait()
 		require.NoError(t, os.Remove(full))
 		require.NoError(t, os.RemoveAll(f.upper))
 	}

@@ -99,36 +99,40 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 // links. Errors are those of [Workspace.Stat].
 func (w *Workspace) Existing(p Path, names []string) ([]string, error) {
 	var found []string
-	err := w.try(p, true, func(dir directory) error {
-		found = nil
-		if p.rel != "." {
-			below, err := dir.parent(p.rel)
-			if errors.Is(err, errIndirect) {
-				found = names
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			defer below.close()
-			dir = below
-		}
-		for _, name := range names {
-			var err error
-			if filepath.Base(name) == name {
-				_, err = dir.lstat(name)
-			}
-			switch {
-			case err == nil:
-				found = append(found, name)
-			case !errors.Is(err, fs.ErrNotExist):
-				return err
-			}
-		}
-		return nil
+	err := w.try(p, true, func(dir directory) (err error) {
+		found, err = w.absent.search(dir, p, names, func() ([]string, error) { return existing(dir, p.rel, names) })
+		return err
 	})
 	if err != nil {
 		return nil, w.failure("workspace.existing", p, err)
+	}
+	return found, nil
+}
+
+// existing returns those of the names that exist in the directory rel.
+func existing(dir directory, rel string, names []string) (found []string, err error) {
+	if rel != "." {
+		below, err := dir.parent(rel)
+		if errors.Is(err, errIndirect) {
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer below.close()
+		dir = below
+	}
+	for _, name := range names {
+		var err error
+		if filepath.Base(name) == name {
+			_, err = dir.lstat(name)
+		}
+		switch {
+		case err == nil:
+			found = append(found, name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
 	}
 	return found, nil
 }

@@ -159,6 +159,26 @@ func (d fdDirectory) lstat(name string) (Info, error) {
 	return infoOfStat(&st), nil
 }
 
+func (d fdDirectory) glance(rel string) (Info, error) { return d.lstat(rel) }
+
+// keepsTimes is true for usual file systems of this machine: others may cache the times, and a
+// merged directory has those of one of its parts. It is false for other mounts below.
+func (d fdDirectory) keepsTimes(below Info) bool {
+	var st unix.Statfs_t
+	own, err := d.identity()
+	if err == nil {
+		err = control(d.file, func(fd int) error { return unix.Fstatfs(fd, &st) })
+	}
+	if err != nil || own.Dev != below.Dev {
+		return false
+	}
+	switch uint32(st.Type) { //nolint:gosec // a magic number
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	}
+	return false
+}
+
 func (d fdDirectory) lookup(name string) (entry, error) {
 	fd, err := d.openat(name, unix.O_PATH)
 	if err != nil {

@@ -25,6 +25,7 @@ type Workspace struct {
 	openDir func(path string) (directory, error) // openDirectory, or another implementation in tests
 
 	forked bool // a directory that is not an Overlay cannot become writable
+	absent absences
 
 	mu     sync.RWMutex
 	roots  []*root // target first; appended to, never changed in place

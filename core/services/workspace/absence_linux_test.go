@@ -1,0 +1,102 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// searchedDirectory counts the searches for names.
+type searchedDirectory struct {
+	fdDirectory
+	searches *int
+	foreign  *bool // the file system does not keep times
+}
+
+func (d searchedDirectory) lstat(name string) (Info, error) {
+	*d.searches++
+	return d.fdDirectory.lstat(name)
+}
+
+func (d searchedDirectory) parent(rel string) (directory, error) {
+	*d.searches++
+	return d.fdDirectory.parent(rel)
+}
+
+func (d searchedDirectory) keepsTimes(below Info) bool {
+	return !*d.foreign && d.fdDirectory.keepsTimes(below)
+}
+
+// BE-02: a directory without any of the names is searched again only after it has changed.
+func TestAbsence(t *testing.T) {
+	top := t.TempDir()
+	sub := filepath.Join(top, "a", "b")
+	require.NoError(t, os.MkdirAll(sub, 0o755))
+	searches, foreign := 0, false
+	w, err := open(func(path string) (directory, error) {
+		dir, err := openDirectory(path)
+		if fd, ok := dir.(fdDirectory); ok {
+			return searchedDirectory{fd, &searches, &foreign}, err
+		}
+		return dir, err
+	}, []string{top})
+	require.NoError(t, err)
+	defer w.Close()
+	names := []string{"AGENTS.md", "agents.md"}
+	look := func(rel string) (found []string, searched bool) {
+		before := searches
+		found, err := w.Existing(resolve(t, w, rel), names)
+		require.NoError(t, err)
+		return found, searches > before
+	}
+	if _, searched := look("."); !searched {
+		t.Skip("this system has no openat2")
+	}
+	for _, rel := range []string{".", "a/b"} {
+		w.absent.now = nil
+		_, searched := look(rel)
+		require.True(t, searched, "it has just changed")
+		w.absent.now = func() time.Time { return time.Now().Add(time.Hour) }
+		foreign = true
+		for range 2 {
+			_, searched = look(rel)
+			require.True(t, searched)
+		}
+		foreign = false
+		_, searched = look(rel)
+		require.True(t, searched)
+		found, searched := look(rel)
+		require.False(t, searched)
+		require.Empty(t, found)
+
+		file := filepath.Join(top, rel, "agents.md")
+		require.NoError(t, os.WriteFile(file, nil, 0o644))
+		for range 2 {
+			found, searched = look(rel)
+			require.True(t, searched)
+			require.Equal(t, names[1:], found)
+		}
+		require.NoError(t, os.Remove(file))
+		_, searched = look(rel)
+		require.True(t, searched)
+		_, searched = look(rel)
+		require.False(t, searched)
+		other, err := w.Existing(resolve(t, w, rel), []string{"other"})
+		require.NoError(t, err)
+		require.Empty(t, other)
+	}
+
+	require.NoError(t, os.Rename(sub, sub+" moved"))
+	require.NoError(t, os.Mkdir(sub, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(sub, "AGENTS.md"), nil, 0o644))
+	found, _ := look("a/b")
+	require.Equal(t, names[:1], found)
+
+	for i := range maxAbsences + 1 {
+		w.absent.add(string(rune('a'+i%26))+filepath.Join("x", string(rune(i))), Info{})
+	}
+	require.LessOrEqual(t, len(w.absent.dirs), maxAbsences)
+}
