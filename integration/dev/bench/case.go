@@ -95,6 +95,14 @@ type Budget struct {
 	Full bool
 }
 
+// ratio returns the budget of a ratio; none if most is 0.
+func ratio(most float64, against string) []Budget {
+	if most == 0 {
+		return nil
+	}
+	return []Budget{{Kind: Ratio, Most: most, Against: against}}
+}
+
 // BudgetKind is the kind of figure that a budget limits.
 type BudgetKind string
 

@@ -23,7 +23,7 @@ const gitApply = "git apply"
 const (
 	durably     = "write, flush, rename by hand"
 	changeFile  = "f"
-	patchBudget = 50_000 // number of lines that the budgets of safe_patch apply to
+	patchBudget = 50_000 // number of lines of the case about allocated memory
 	shownLines  = 2_000  // lines that one read shows, and that a success repeats
 )
 
@@ -31,26 +31,27 @@ const (
 func changeCases() []Case {
 	var patches, edits, writes []Case
 	for _, n := range lineCounts() {
-		patch := Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: "`safe_patch`, ten hunks in " + thousands(n) + " lines",
+		// By the number of lines; 0: there is none.
+		limits := map[int]struct{ patch, edit, write float64 }{200: {patch: 1.2}, 5_000: {patch: 1, edit: 1.5}, patchBudget: {patch: 1, edit: 1.5, write: 4}}[n]
+		patches = append(patches, Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: "`safe_patch`, ten hunks in " + thousands(n) + " lines",
 			Description: "A diff of ten hunks is parsed, located, applied and written, and the base hash is verified.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, patchRequests)},
 				{durably, Floor, durable(n)},
-			}}
-		if n == patchBudget {
-			patch.Budgets = []Budget{{Kind: Ratio, Most: 1, Against: gitApply}}
-		}
-		patches = append(patches, patch)
+			},
+			Budgets: ratio(limits.patch, gitApply)})
 		edits = append(edits, Case{ID: fmt.Sprintf("edit/%d-lines", n), Title: "`edit`, one of " + thousands(n) + " lines", Description: "One line is replaced by another.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, editRequests)},
 				{"read, replace, " + durably, Floor, edited(n)},
-			}})
+			},
+			Budgets: ratio(limits.edit, "read, replace, "+durably)})
 		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: "`write_file`, " + thousands(n) + " lines", Description: "The whole file is written again; ten lines differ.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, writeRequests)},
 				{durably, Floor, durable(n)},
-			}})
+			},
+			Budgets: ratio(limits.write, durably)})
 	}
 	patches = append(patches, Case{ID: "patch/50000-lines-allocated", Title: "`safe_patch`, ten hunks in 50,000 lines: memory allocated", Unit: Bytes, Turns: 5,
 		Description: "The memory that the call allocates, compared with the size of the file.",

@@ -24,16 +24,20 @@ const (
 	mcpArguments = `{"file_path":"a.txt","offset":0,"limit":10}`
 )
 
+// inProcess is the name of the contestant that a budget refers to.
+const inProcess = "the call in process"
+
 func mcpCases() []Case {
 	return []Case{{ID: "mcp/call", Title: "`read_file` of a small file", Description: "A call to `fettle mcp serve` over pipes, and the same call without them.",
 		Contestants: []Contestant{
 			{"over stdio", Ours, mcpOverStdio},
 			{"over MCP in memory", Part, mcpInMemory},
-			{"the call in process", Part, caller("read_file", json.RawMessage(mcpArguments), func(_ context.Context, s *session) error {
+			{inProcess, Part, caller("read_file", json.RawMessage(mcpArguments), func(_ context.Context, s *session) error {
 				_, err := s.write(mcpFile, mcpText)
 				return err
 			})},
-		}}}
+		},
+		Budgets: ratio(3, inProcess)}}
 }
 
 func mcpInMemory(ctx context.Context, lab *Lab) (*Prepared, error) {

@@ -52,6 +52,9 @@ func searchCases() []Case {
 				Description: "All matching lines are found in the files that no ignore rule excludes; the files are in the page cache. " +
 					"For fettle this is the finder below the tool, without formatted output; for gemini-cli-core it is the tool.",
 				Contestants: []Contestant{{"fettle", Ours, searcher(tree.get, p)}}}
+			if p.Key == "alternatives" {
+				c.Budgets = []Budget{{Kind: Ratio, Most: 1.2, Against: ripgrep, Full: generated}}
+			}
 			if p.Key == "rare" {
 				c.Contestants = append(c.Contestants, Contestant{"WalkDir, ReadFile, Contains", Floor, scanByHand(tree.get, p.Pattern)})
 				if generated {
