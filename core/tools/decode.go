@@ -1,14 +1,16 @@
 package tools
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // decodeParams is json.Unmarshal of params, the canonical text of object, into the zero struct that p points to. It copies
-// plain values, which are most of them, and decodes the others.
+// strings, booleans and integers, and decodes the other values.
 func decodeParams(params json.RawMessage, object map[string]any, p any) error {
 	rest := setFields(object, reflect.ValueOf(p).Elem())
 	switch len(rest) {
@@ -20,41 +22,57 @@ func decodeParams(params json.RawMessage, object map[string]any, p any) error {
 	return json.Unmarshal(appendJSON(nil, rest), p)
 }
 
-// setFields sets the fields of a struct to the values of object that need no decoding, and returns the other values. A
-// field's tag must have the name of the key.
+// setFields sets the fields of a struct to the values of object that need no decoding, and returns the other values: all
+// of them if encoding/json may use other fields.
 func setFields(object map[string]any, params reflect.Value) (rest map[string]any) {
-	if params.Kind() != reflect.Struct || params.Addr().Type().Implements(reflect.TypeFor[json.Unmarshaler]()) {
+	names, ok := fieldNames(params)
+	if !ok {
 		return object
 	}
-	var set []string
-	for i := range params.NumField() {
-		field := params.Type().Field(i)
-		if field.Anonymous {
-			return object // its fields may have the same names
-		}
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if value, ok := object[name]; ok && name != "" && name != "-" && field.IsExported() && !strings.Contains(options, "string") && setField(params.Field(i), value) {
-			set = append(set, name)
-		}
-	}
-	if len(set) == len(object) {
-		return nil
-	}
-	rest = make(map[string]any, len(object)-len(set))
+	rest = make(map[string]any, len(object))
 	for key, value := range object {
-		rest[key] = value
-	}
-	for _, name := range set {
-		delete(rest, name)
-	}
-	for key := range rest {
-		for _, name := range set {
-			if strings.EqualFold(key, name) { // the decoder may mean the same field
-				return object
-			}
+		i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.EqualFold(name, key) })
+		switch {
+		case i >= 0 && names[i] != key: // encoding/json matches names without case
+			return object
+		case i < 0 || !setField(params.Field(i), value):
+			rest[key] = value
 		}
 	}
 	return rest
+}
+
+// plainName are the characters of names that every version of encoding/json accepts in a tag.
+const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// fieldNames returns the names of a struct's fields in JSON, by their index; "": it has none. ok is false if the struct
+// decodes itself, or the names of its fields depend on more rules of encoding/json.
+func fieldNames(params reflect.Value) (names []string, ok bool) {
+	if params.Kind() != reflect.Struct {
+		return nil, false
+	}
+	switch params.Addr().Interface().(type) {
+	case json.Unmarshaler, encoding.TextUnmarshaler:
+		return nil, false
+	}
+	names = make([]string, params.NumField())
+	for i := range names {
+		field := params.Type().Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous, strings.Contains(options, "string"), strings.Trim(name, plainName) != "":
+			return nil, false
+		case !field.IsExported() || name == "-":
+			continue
+		case name == "":
+			name = field.Name
+		}
+		if slices.ContainsFunc(names[:i], func(other string) bool { return strings.EqualFold(name, other) }) {
+			return nil, false
+		}
+		names[i] = name
+	}
+	return names, true
 }
 
 // setField sets a field to a value of the same kind.

@@ -213,8 +213,8 @@ func (s *session) start(x *exchange, svc *mcpservice.Service, work func(context.
 	return r, nil
 }
 
-// growStack makes room on the stack of a new goroutine for the work of a call. Otherwise the stack grows by several copies,
-// each deeper than the one before.
+// growStack makes room on the stack of a new goroutine for the work of a call. Otherwise the stack is copied several times
+// while it grows.
 //
 //go:noinline
 func growStack() {

@@ -111,8 +111,9 @@ type Options struct {
 // Committer commits changes. It is safe for concurrent use. Commits into one directory run one
 // after another, across Committers and processes.
 //
-// Between calls it holds nothing but the files that it has removed, until their space is free; see
-// [Committer.Wait].
+// After a call up to four goroutines may still close removed files, which frees their space; the
+// owner calls [Committer.Wait] when it is done with the Committer. Otherwise it holds nothing between
+// calls.
 type Committer struct {
 	options Options
 	system  system
@@ -136,8 +137,7 @@ func New(o Options) *Committer {
 	return &Committer{options: o, system: kernel{}, log: log, freeing: newFreeing(), now: time.Now, swept: make(map[dirID]*sweeping)}
 }
 
-// Wait returns once the space of all removed files is free. Until then they are open, without a
-// name. The Committer can be used further.
+// Wait returns once all removed files are closed. The Committer can be used further.
 func (c *Committer) Wait() { c.freeing.wait() }
 
 // Request is a change to one file.

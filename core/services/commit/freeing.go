@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// freeing closes files without a name while their callers go on: the last close frees the space,
-// for which a file system may take as long as for a flush.
+// freeing closes removed files in the background: the last close frees the space, for which a file
+// system may take as long as for a flush.
 type freeing struct {
 	slots   chan struct{} // one for each file that is being closed
 	waiting sync.Mutex    // held by the one call of wait that takes the slots
@@ -33,9 +33,9 @@ func (f *freeing) close(file *os.File) {
 	}
 }
 
-// wait returns once all files are closed, and reports whether any was not.
-func (f *freeing) wait() bool {
-	some := len(f.slots) > 0
+// wait returns once all files are closed. Each commit begins with it, so that the space of the files
+// that the commits before it removed is free.
+func (f *freeing) wait() {
 	f.waiting.Lock()
 	defer f.waiting.Unlock()
 	for range cap(f.slots) {
@@ -44,5 +44,4 @@ func (f *freeing) wait() bool {
 	for range cap(f.slots) {
 		<-f.slots
 	}
-	return some
 }

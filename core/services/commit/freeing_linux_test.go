@@ -3,7 +3,6 @@ package commit
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -58,37 +57,22 @@ func TestFreeing(t *testing.T) {
 	}
 }
 
-// fullDisk has no space until a file that is being closed is closed.
-type fullDisk struct {
-	system
-	freeing *freeing
-	full    bool
-}
-
-func (s *fullDisk) writeAt(f *os.File, data []byte, offset int64) error {
-	if s.full {
-		s.full = false
-		go func() {
-			for s.freeing.waiting.TryLock() { // until wait has it
-				s.freeing.waiting.Unlock()
-				runtime.Gosched()
-			}
-			<-s.freeing.slots
-		}()
-		return unix.ENOSPC
+// TestSpaceOfRemovedFiles checks that the inode of a removed file is free at the next commit.
+func TestSpaceOfRemovedFiles(t *testing.T) { // FS-65
+	small := t.TempDir()
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "nr_inodes=3"); err != nil {
+		t.Skip("file systems cannot be mounted:", err)
 	}
-	return s.system.writeAt(f, data, offset)
-}
-
-// TestSpaceOfRemovedFile checks that a change fits into the space of the file that the change before
-// it removed.
-func TestSpaceOfRemovedFile(t *testing.T) {
-	fx := newFixture(t, oldText)
-	disk := &fullDisk{system: kernel{}, full: true}
-	c := newOn(disk, Options{})
-	disk.freeing = c.freeing
-	c.freeing.slots <- struct{}{}
-	_, err := c.Commit(t.Context(), fx.request(oldText, newText))
-	require.NoError(t, err)
-	require.Equal(t, newText, fx.content())
+	c := New(Options{Settle: -1})
+	t.Cleanup(func() {
+		c.Wait()
+		require.NoError(t, unix.Unmount(small, 0))
+	})
+	fx := fixtureIn(t, small, oldText)
+	texts := [2]string{oldText, strings.Repeat(newText, 20_000)} // freeing 1 MB takes a while
+	for i := range 500 {
+		_, err := c.Commit(t.Context(), fx.request(texts[i%2], texts[(i+1)%2]))
+		require.NoError(t, err, "%d", i)
+	}
+	require.NoError(t, fx.dir.Close())
 }

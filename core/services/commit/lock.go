@@ -50,6 +50,7 @@ type lockedDirectory struct {
 }
 
 func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedDirectory, func(), error) {
+	c.freeing.wait()
 	file, err := c.system.openDir(dir)
 	if err != nil {
 		return lockedDirectory{}, nil, err

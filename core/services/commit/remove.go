@@ -111,7 +111,7 @@ func (t *transaction) dropRemoved(ctx context.Context, temp string, w *watch) {
 	if w == nil {
 		return
 	}
-	defer w.endBy(t.freeing.close)
+	defer w.endWith(t.freeing.close)
 	ctx = context.WithoutCancel(ctx)
 	t.discard(temp)
 	_ = t.step(StepUnlinked) // nothing can be undone from here

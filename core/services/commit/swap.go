@@ -42,7 +42,7 @@ func (s *swapped) settle(ctx context.Context, target *watch) error {
 // drop removes the displaced file, which w watches; nil if it is gone.
 func (s *swapped) drop(ctx context.Context, w *watch) {
 	if w != nil {
-		defer w.endBy(s.freeing.close)
+		defer w.endWith(s.freeing.close)
 		s.discard(s.displaced)
 		_ = s.step(StepUnlinked) // nothing can be undone from here
 		s.rescue(ctx, w)
@@ -54,7 +54,7 @@ func (s *swapped) drop(ctx context.Context, w *watch) {
 // write to it, and nil if it is gone; otherwise it undoes the swap.
 func (s *swapped) verify(ctx context.Context, target *watch) (verified *watch, err error) {
 	failed := s.step(StepExchanged)
-	begun := time.Now()
+	exchanged := time.Now()
 	w, found := s.identify(ctx, target)
 	defer func() {
 		if verified == nil {
@@ -63,7 +63,7 @@ func (s *swapped) verify(ctx context.Context, target *watch) (verified *watch, e
 	}()
 	if found == intact && failed == nil {
 		s.unshield()
-		failed = s.verified(ctx, w, begun)
+		failed = s.verified(ctx, w, exchanged)
 	}
 	if found == intact && !w.quiet(ctx) {
 		w.release()
@@ -107,8 +107,8 @@ func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict)
 	return w, intact
 }
 
-// verified makes the swap, after which it was begun, durable while late writers are still noticed.
-func (s *swapped) verified(ctx context.Context, displaced *watch, begun time.Time) error {
+// verified flushes the directory, and waits until Settle has passed since the exchange.
+func (s *swapped) verified(ctx context.Context, displaced *watch, exchanged time.Time) error {
 	if err := s.step(StepVerified); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *swapped) verified(ctx context.Context, displaced *watch, begun time.Tim
 	if err := s.step(StepSynced); err != nil {
 		return err
 	}
-	return sleep(ctx, s.options.Settle-time.Since(begun))
+	return sleep(ctx, s.options.Settle-time.Since(exchanged))
 }
 
 // followMode applies to the new file a change of the old file's mode after its attributes were

@@ -75,11 +75,7 @@ func (t *transaction) discard(name string) {
 
 // fill writes the new bytes to f, gives it the attributes of like (unless nil) and flushes it.
 func (t *transaction) fill(f, like *os.File) error {
-	err := t.system.writeAt(f, t.Data, 0)
-	if isNoSpace(err) && t.freeing.wait() {
-		err = t.system.writeAt(f, t.Data, 0)
-	}
-	if err != nil {
+	if err := t.system.writeAt(f, t.Data, 0); err != nil {
 		return err
 	}
 	if like != nil {

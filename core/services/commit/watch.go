@@ -139,12 +139,12 @@ func (w *watch) release() {
 // end releases the file and closes it. A nil watch has no effect.
 func (w *watch) end() {
 	if w != nil {
-		w.endBy(closeFile)
+		w.endWith(closeFile)
 	}
 }
 
-// endBy ends the watch, and lets shut close the file.
-func (w *watch) endBy(shut func(*os.File)) {
+// endWith releases the file and closes it by the function.
+func (w *watch) endWith(closing func(*os.File)) {
 	w.release()
-	shut(w.file)
+	closing(w.file)
 }

@@ -55,12 +55,12 @@ func (m matcher) find(line []byte) (start, end int) {
 }
 
 // firstStart returns an index in line before which no match starts: a match has a literal, and is not
-// longer than longest. Searching from there finds the same match as searching from the beginning.
+// longer than maxMatch. Searching from there finds the same match as searching from the beginning.
 func (m matcher) firstStart(line []byte) int {
-	if m.literals == nil || m.longest == 0 {
+	if m.literals == nil || m.maxMatch == 0 {
 		return 0
 	}
-	from := max(0, newCursor(m.literals, line, 0).next(0)-m.longest)
+	from := max(0, newCursor(m.literals, line, 0).next(0)-m.maxMatch)
 	for i := 0; i < utf8.UTFMax && from > 0 && !utf8.RuneStart(line[from]); i++ {
 		from--
 	}

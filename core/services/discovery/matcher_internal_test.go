@@ -20,7 +20,7 @@ func TestFindFromALiteral(t *testing.T) {
 	} {
 		p, err := CompilePattern(expression, false, false)
 		require.NoError(t, err)
-		if p.longest > 0 {
+		if p.maxMatch > 0 {
 			bounded++
 		}
 		m := p.matcher(func() bool { return false })
@@ -48,6 +48,6 @@ func TestLongestMatch(t *testing.T) {
 	} {
 		p, err := CompilePattern(expression, false, false)
 		require.NoError(t, err)
-		require.Equal(t, want, p.longest, expression)
+		require.Equal(t, want, p.maxMatch, expression)
 	}
 }

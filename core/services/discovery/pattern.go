@@ -17,7 +17,7 @@ type Pattern struct {
 	prog     *syntax.Prog // of re
 	literals []literal
 	plain    bool // a line matches exactly if it contains one of literals
-	longest  int  // bytes of the longest match, which does not depend on the text around it; 0: unknown
+	maxMatch int  // upper bound of the bytes of a match; 0: none, or a match depends on the text around it
 }
 
 const (
@@ -82,7 +82,7 @@ func compile(expression string, flags syntax.Flags) (*Pattern, error) {
 	}
 	p := &Pattern{re: re, literals: requiredLiterals(tree)}
 	if n, ok := longestMatch(tree); ok {
-		p.longest = n
+		p.maxMatch = n
 	}
 	p.plain = tree.Op == syntax.OpLiteral && len(p.literals) == 1 && len(p.literals[0].text) == len(string(tree.Rune))
 	p.prog, err = syntax.Compile(tree.Simplify())

@@ -92,10 +92,10 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 // maxAhead is the size in bytes up to which files are read ahead.
 const maxAhead = 64 << 10
 
-// Ahead reads the file of r, so that [Service.Read] of the result has only to record and to show it;
-// other fields than Path may still be set in between. It may run at the same time as other reads.
-// The result is r if the file cannot be read or has more than 64 KiB, and for requests that are
-// Ranged or not Repeat.
+// Ahead reads the file of r, so that [Service.Read] of the result has only to record and to show it.
+// It records nothing. In between only ResultBytes and Uncut may be set. It may run at the same time
+// as other reads. The result is r if the file cannot be read or has more than 64 KiB, and for
+// requests that are Ranged or not Repeat.
 func (s *Service) Ahead(ctx context.Context, r ReadRequest) ReadRequest {
 	if r.Ranged || !r.Repeat {
 		return r

@@ -29,9 +29,10 @@ func (s *Service) wantsRegions(p workspace.Path, text string) bool {
 
 // WrittenRegions is [Service.Written] for a conversation that knew every byte of the file before
 // its change, under the version base. By the regions it knows every byte of text, including edits
-// of the user. It returns false and records nothing if [Limits.ChangedRegionsAbove] does not apply, and
-// if the regions, which it computes only otherwise, would be as long as the content, or longer than
-// a read may show. room is as for [Service.ShowSince].
+// of the user. It returns false and records nothing if the file may not be shown or was dropped, if
+// [Limits.ChangedRegionsAbove] does not apply, and if the regions would be as long as the content, or
+// longer than a read may show. It calls regions only to decide the last two. room is as for
+// [Service.ShowSince].
 func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions func() []patch.Region, room int) (State, bool) {
 	if !s.wantsRegions(p, text) {
 		return State{}, false

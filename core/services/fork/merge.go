@@ -29,8 +29,8 @@ const (
 // MergeOptions configure [Fork.Merge]. Files, Committer and RecoveryDir are required.
 type MergeOptions struct {
 	Files       transaction.Files // of the directories, not of the fork
-	Committer   *commit.Committer
-	RecoveryDir string // of transactions
+	Committer   *commit.Committer // its owner calls its Wait
+	RecoveryDir string            // of transactions
 	// Ignored reports whether git ignores an absolute path. Nil: no path.
 	Ignored        func(path string) bool
 	IncludeIgnored bool // merge ignored files, too

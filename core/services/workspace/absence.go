@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// timed is a directory whose times tell that its entries have changed.
+// timed is a directory whose times may show that its entries have changed.
 type timed interface {
-	// glance describes the file that rel leads to through directories and links, wherever it is.
-	glance(rel string) (Info, error)
-	// keepsTimes reports whether the file system of a directory below updates its times at each
+	// times returns the identity and the times of the directory; false if they do not show each
 	// change of its entries.
-	keepsTimes(below Info) bool
+	times() (Info, bool)
 }
 
 // absences remembers directories without any of some names. The zero value is empty.
@@ -25,31 +23,31 @@ type absences struct {
 
 const (
 	maxAbsences = 4096
-	// settledTimes is the age from which the next change certainly gets another time.
+	// settledTimes is the age of times from which the next change gets other ones.
 	settledTimes = 2 * time.Second
 )
 
-// search returns the names that look finds in the directory at p, below dir, unless none of them
-// existed before and the directory has not changed since.
+// search returns the names that look finds in the directory dir at p. If there was none of them and
+// the directory has not changed since, it returns none, and does not call look.
 func (a *absences) search(dir directory, p Path, names []string, look func() ([]string, error)) ([]string, error) {
 	t, ok := dir.(timed)
 	if !ok {
 		return look()
 	}
-	before, err := t.glance(p.rel)
-	if err != nil {
+	info, ok := t.times()
+	if !ok {
 		return look()
 	}
 	key := p.String() + "\x00" + strings.Join(names, "\x00")
 	a.mu.Lock()
 	known, ok := a.dirs[key]
 	a.mu.Unlock()
-	if ok && known == before {
+	if ok && known == info {
 		return nil, nil
 	}
 	found, err := look()
-	if err == nil && len(found) == 0 && a.settled(before) && t.keepsTimes(before) {
-		a.add(key, before)
+	if err == nil && len(found) == 0 && a.settled(info) {
+		a.add(key, info)
 	}
 	return found, err
 }

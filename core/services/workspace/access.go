@@ -100,7 +100,19 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 func (w *Workspace) Existing(p Path, names []string) ([]string, error) {
 	var found []string
 	err := w.try(p, true, func(dir directory) (err error) {
-		found, err = w.absent.search(dir, p, names, func() ([]string, error) { return existing(dir, p.rel, names) })
+		if p.rel != "." {
+			below, err := dir.parent(p.rel)
+			if errors.Is(err, errIndirect) {
+				found = names
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			defer below.close()
+			dir = below
+		}
+		found, err = w.absent.search(dir, p, names, func() ([]string, error) { return existing(dir, names) })
 		return err
 	})
 	if err != nil {
@@ -109,19 +121,8 @@ func (w *Workspace) Existing(p Path, names []string) ([]string, error) {
 	return found, nil
 }
 
-// existing returns those of the names that exist in the directory rel.
-func existing(dir directory, rel string, names []string) (found []string, err error) {
-	if rel != "." {
-		below, err := dir.parent(rel)
-		if errors.Is(err, errIndirect) {
-			return names, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer below.close()
-		dir = below
-	}
+// existing returns those of the names that exist in a directory.
+func existing(dir directory, names []string) (found []string, err error) {
 	for _, name := range names {
 		var err error
 		if filepath.Base(name) == name {

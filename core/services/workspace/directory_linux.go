@@ -11,7 +11,12 @@ import (
 
 // fdDirectory is a directory opened by openat2: the kernel refuses to leave the directory, in the
 // same call that opens the file.
-type fdDirectory struct{ file *os.File }
+type fdDirectory struct {
+	file *os.File
+	// timed is the device on which the times of directories show each change of their entries, of a
+	// workspace directory and those below; 0: none.
+	timed uint64
+}
 
 // openDirectory opens the directory at path, which must contain no link. If the kernel or a sandbox
 // refuses openat2, it falls back to os.Root.
@@ -26,7 +31,35 @@ func openDirectory(path string) (directory, error) {
 	case err != nil:
 		return nil, err
 	}
-	return fdDirectory{os.NewFile(uintptr(fd), path)}, nil
+	d := fdDirectory{file: os.NewFile(uintptr(fd), path)}
+	d.timed = d.timedDevice()
+	return d, nil
+}
+
+// timedDevice returns the device of a directory on a usual file system of this machine, otherwise 0:
+// others may cache the times, and a merged directory has those of one of its parts.
+func (d fdDirectory) timedDevice() uint64 {
+	var st unix.Statfs_t
+	own, err := d.identity()
+	if err == nil {
+		err = control(d.file, func(fd int) error { return unix.Fstatfs(fd, &st) })
+	}
+	if err != nil {
+		return 0
+	}
+	switch uint32(st.Type) { //nolint:gosec // a magic number
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return own.Dev
+	}
+	return 0
+}
+
+func (d fdDirectory) times() (Info, bool) {
+	if d.timed == 0 {
+		return Info{}, false
+	}
+	info, err := d.identity()
+	return info, err == nil && info.Dev == d.timed
 }
 
 // lacksOpenat2 recognizes the errors of a kernel before 5.6 and of sandboxes that filter system
@@ -123,7 +156,7 @@ func (d fdDirectory) list(rel string) (listing, error) {
 		return listing{}, err
 	}
 	f := os.NewFile(uintptr(fd), rel)
-	return listOf(f, fdDirectory{f}), nil
+	return listOf(f, fdDirectory{file: f}), nil
 }
 
 func (d fdDirectory) parent(rel string) (directory, error) {
@@ -134,7 +167,7 @@ func (d fdDirectory) parent(rel string) (directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fdDirectory{os.NewFile(uintptr(fd), rel)}, nil
+	return fdDirectory{os.NewFile(uintptr(fd), rel), d.timed}, nil
 }
 
 // openat opens an element of the directory, never following it.
@@ -159,26 +192,6 @@ func (d fdDirectory) lstat(name string) (Info, error) {
 	return infoOfStat(&st), nil
 }
 
-func (d fdDirectory) glance(rel string) (Info, error) { return d.lstat(rel) }
-
-// keepsTimes is true for usual file systems of this machine: others may cache the times, and a
-// merged directory has those of one of its parts. It is false for other mounts below.
-func (d fdDirectory) keepsTimes(below Info) bool {
-	var st unix.Statfs_t
-	own, err := d.identity()
-	if err == nil {
-		err = control(d.file, func(fd int) error { return unix.Fstatfs(fd, &st) })
-	}
-	if err != nil || own.Dev != below.Dev {
-		return false
-	}
-	switch uint32(st.Type) { //nolint:gosec // a magic number
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
-		return true
-	}
-	return false
-}
-
 func (d fdDirectory) lookup(name string) (entry, error) {
 	fd, err := d.openat(name, unix.O_PATH)
 	if err != nil {
@@ -191,7 +204,7 @@ func (d fdDirectory) lookup(name string) (entry, error) {
 	}
 	e := entry{info: infoOfStat(&st)}
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-		e.dir = fdDirectory{os.NewFile(uintptr(fd), name)}
+		e.dir = fdDirectory{file: os.NewFile(uintptr(fd), name)}
 		return e, nil
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
@@ -279,7 +292,7 @@ func (d fdDirectory) change(name string) (*Location, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), ".")
-	return changeIn(f, fdDirectory{f}, name), nil
+	return changeIn(f, fdDirectory{file: f}, name), nil
 }
 
 func (d fdDirectory) close() { _ = d.file.Close() }

@@ -348,7 +348,7 @@ func (d layered) child(rel string, flags uint64) (layered, error) {
 	}
 	switch {
 	case err == nil:
-		c.upper = fdDirectory{os.NewFile(uintptr(fd), rel)}
+		c.upper = fdDirectory{file: os.NewFile(uintptr(fd), rel)}
 		if d.hides(rel, 0) {
 			return c, nil
 		}
@@ -358,7 +358,7 @@ func (d layered) child(rel string, flags uint64) (layered, error) {
 	fd, err = d.lower.openBelow(rel, flags|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
 	switch {
 	case err == nil:
-		c.lower = fdDirectory{os.NewFile(uintptr(fd), rel)}
+		c.lower = fdDirectory{file: os.NewFile(uintptr(fd), rel)}
 	case !c.upper.exists():
 		return c, d.below(err)
 	case err != unix.ENOENT && err != unix.ENOTDIR && err != unix.ELOOP: //nolint:errorlint // bare errnos
@@ -380,7 +380,7 @@ func (d layered) again(flags uint64) (layered, error) {
 			c.close()
 			return c, err
 		}
-		*to = fdDirectory{os.NewFile(uintptr(fd), ".")}
+		*to = fdDirectory{file: os.NewFile(uintptr(fd), ".")}
 	}
 	return c, nil
 }

@@ -49,8 +49,8 @@ func (r *root) open() (directory, error) {
 }
 
 // dropIfReplaced forgets dir if its directory has been removed or replaced, so that the next use
-// opens the new one; it reports whether it did. The garbage collector closes dir, which other calls
-// may still use.
+// opens the new one; it reports whether the directory has to be opened again. The garbage collector
+// closes dir, which other calls may still use.
 func (r *root) dropIfReplaced(dir directory) bool {
 	info, err := lstat(r.realPath)
 	r.mu.Lock()

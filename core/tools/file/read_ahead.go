@@ -12,19 +12,19 @@ import (
 )
 
 // ahead reads the files of the targets while their results are made: as text, and never as file_unchanged. Each call of
-// next returns the request for the next target, or the reason why that is not read. end must be called.
+// next returns the request for the next target, or its error. end must be called.
 func (c *readManyFiles) ahead(ctx context.Context, targets []target) (next func() (filestate.ReadRequest, error), end func()) {
-	type one struct {
+	type result struct {
 		request filestate.ReadRequest
 		err     error
 	}
 	const depth = 16 // files that are read before they are needed
 	ctx, cancel := context.WithCancel(ctx)
-	var ready [depth]chan one // of target i: ready[i%depth]
+	var ready [depth]chan result // of target i: ready[i%depth]
 	var begun atomic.Int64
 	room := make(chan struct{}, depth)
 	for i := range ready {
-		ready[i] = make(chan one, 1)
+		ready[i] = make(chan result, 1)
 		room <- struct{}{}
 	}
 	var reading sync.WaitGroup
@@ -40,22 +40,22 @@ func (c *readManyFiles) ahead(ctx context.Context, targets []target) (next func(
 				if i >= len(targets) {
 					return
 				}
-				var o one
-				o.err = tools.Protect("read_many_files", "execute", func() (err error) {
-					o.request, err = c.prepare(ctx, targets[i])
+				var r result
+				r.err = tools.Protect("read_many_files", "execute", func() (err error) {
+					r.request, err = c.prepare(ctx, targets[i])
 					return err
 				})
-				ready[i%depth] <- o
+				ready[i%depth] <- r
 			}
 		})
 	}
 	taken := 0
 	next = func() (filestate.ReadRequest, error) {
 		select {
-		case o := <-ready[taken%depth]:
+		case r := <-ready[taken%depth]:
 			taken++
 			room <- struct{}{}
-			return o.request, o.err
+			return r.request, r.err
 		case <-ctx.Done():
 			return filestate.ReadRequest{}, ctx.Err()
 		}

@@ -54,7 +54,8 @@ type Paths interface {
 // Reader builds state objects; *filestate.Service implements it.
 type Reader interface {
 	Read(ctx context.Context, r filestate.ReadRequest) (*filestate.Read, error)
-	// Ahead reads the file of a request to Read, at the same time as other reads.
+	// Ahead may read the file of r in advance, so that Read of the returned request need not. It records nothing, and may
+	// return r. It is called on several goroutines, and not every request is read.
 	Ahead(ctx context.Context, r filestate.ReadRequest) filestate.ReadRequest
 	// MayShow reports whether read_file would show the file without approval.
 	MayShow(p workspace.Path) bool
