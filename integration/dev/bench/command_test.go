@@ -141,10 +141,13 @@ func TestCommand(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(docs, plotDirName), 0o755))
 	stale := filepath.Join(docs, plotDirName, "ratios-old.svg")
 	require.NoError(t, os.WriteFile(stale, nil, 0o644))
+	other := filepath.Join(docs, plotDirName, "curve-files.svg") // of the command growth
+	require.NoError(t, os.WriteFile(other, nil, 0o644))
 	code, again, stderr := runBench(t.Context(), "-from", file, "-write", "-docs", docs)
 	require.Zero(t, code, stderr)
 	require.Equal(t, stdout, again, "the same table")
 	require.NoFileExists(t, stale)
+	require.FileExists(t, other)
 	written, err := os.ReadFile(filepath.Join(docs, pageName))
 	require.NoError(t, err)
 	text := string(written)

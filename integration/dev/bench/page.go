@@ -59,9 +59,13 @@ func writeDocs(dir string, info RunInfo, results []Result) (int, error) {
 	if err := os.MkdirAll(plotDir, 0o755); err != nil {
 		return 0, err
 	}
-	old, err := filepath.Glob(filepath.Join(plotDir, "*.svg"))
-	if err != nil {
-		return 0, err
+	var old []string
+	for _, own := range []string{"growth-*.svg", "ratios-*.svg"} { // others come from other commands
+		files, err := filepath.Glob(filepath.Join(plotDir, own))
+		if err != nil {
+			return 0, err
+		}
+		old = append(old, files...)
 	}
 	for _, p := range plots {
 		file := filepath.Join(plotDir, p.File)
