@@ -82,11 +82,9 @@ func (o opened) merge(ctx context.Context, p *program.Program, name string, f *m
 	}
 	target := o.Config().TargetDir()
 	recovery := filepath.Join(o.dir, "recovery")
-	committer := commit.New(commit.Options{RecoveryDir: recovery})
-	defer committer.Wait()
 	kept.BeginTurn("fettle forks merge " + from.Name)
 	r, err := from.Merge(ctx, fork.MergeOptions{
-		Files: files, Committer: committer, RecoveryDir: recovery,
+		Files: files, Committer: commit.New(commit.Options{RecoveryDir: recovery}), RecoveryDir: recovery,
 		Ignored: ignored, IncludeIgnored: f.ignored, Markers: f.markers,
 		Approve: func(r *fork.Report) error { return o.approve(ctx, p, r, f) },
 		Record: func(ctx context.Context, paths []string, change func() error) error {

@@ -29,8 +29,8 @@ const (
 // MergeOptions configure [Fork.Merge]. Files, Committer and RecoveryDir are required.
 type MergeOptions struct {
 	Files       transaction.Files // of the directories, not of the fork
-	Committer   *commit.Committer // its owner calls its Wait
-	RecoveryDir string            // of transactions
+	Committer   *commit.Committer
+	RecoveryDir string // of transactions
 	// Ignored reports whether git ignores an absolute path. Nil: no path.
 	Ignored        func(path string) bool
 	IncludeIgnored bool // merge ignored files, too
@@ -65,6 +65,7 @@ const journalFile = "merge.json"
 // Merge makes the changes of the fork in its directories as they are now. All clean changes are one
 // transaction, up to 1,000 files and 256 MB. Merged files leave the fork; conflicts stay in it, and
 // files that git ignores unless they are included. A merge that was killed is completed by the next one.
+// On return, none of its files is open.
 //
 // The report describes each file also with an error. Errors are *fault.Error: those of [Fork.Compare]
 // and [transaction.Service.Commit], of Approve and Record, and execution_failed while a command runs in the fork.
@@ -76,6 +77,7 @@ func (f *Fork) Merge(ctx context.Context, o MergeOptions) (*Report, error) {
 	defer unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	defer o.Committer.Wait()
 	m := &merge{Fork: f, o: o, sets: transaction.New(transaction.Options{
 		Files: o.Files, Committer: o.Committer, RecoveryDir: o.RecoveryDir, MaxOperations: maxOperations, Hook: o.Hook,
 	})}
