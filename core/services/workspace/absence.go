@@ -23,8 +23,11 @@ type absences struct {
 
 const (
 	maxAbsences = 4096
-	// settledTimes is the age of times from which the next change gets other ones.
-	settledTimes = 2 * time.Second
+	// settledTimes is the age of times from which the next change gets other ones, on a file system whose times have fractions
+	// of seconds: several ticks of the kernel's clock.
+	settledTimes = 100 * time.Millisecond
+	// settledSeconds is that age on one that has only seconds.
+	settledSeconds = 2 * time.Second
 )
 
 // search returns the names that look finds in the directory dir at p. If there was none of them and
@@ -57,7 +60,9 @@ func (a *absences) settled(dir Info) bool {
 	if a.now != nil {
 		now = a.now
 	}
-	return now().Sub(time.Unix(0, max(dir.MtimeNS, dir.CtimeNS))) > settledTimes
+	age := now().Sub(time.Unix(0, max(dir.MtimeNS, dir.CtimeNS)))
+	fractions := dir.CtimeNS%int64(time.Second) != 0 // the mtime may have been set
+	return age > settledSeconds || fractions && age > settledTimes
 }
 
 func (a *absences) add(key string, dir Info) {

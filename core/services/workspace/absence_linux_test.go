@@ -56,11 +56,12 @@ func TestAbsence(t *testing.T) {
 		require.NoError(t, err)
 		return found, searches > before
 	}
+	w.absent.now = func() time.Time { return time.Unix(0, 0) }
 	if _, searched := look("."); !searched || !timedHere {
 		t.Skip("no openat2, or a file system whose times are not relied on")
 	}
 	for _, rel := range []string{".", "a/b"} {
-		w.absent.now = nil
+		w.absent.now = func() time.Time { return time.Unix(0, 0) }
 		_, searched := look(rel)
 		require.True(t, searched, "it has just changed")
 		w.absent.now = func() time.Time { return time.Now().Add(time.Hour) }
@@ -115,4 +116,25 @@ func TestAbsence(t *testing.T) {
 		w.absent.add(string(rune('a'+i%26))+filepath.Join("x", string(rune(i))), Info{})
 	}
 	require.LessOrEqual(t, len(w.absent.dirs), maxAbsences)
+}
+
+// The age from which times are relied on depends on their resolution.
+func TestSettled(t *testing.T) {
+	changed := time.Unix(1_800_000_000, 0)
+	for _, c := range []struct {
+		mtime, ctime, age time.Duration // the times are after changed
+		settled           bool
+	}{
+		{0, 0, 2 * time.Second, false},
+		{0, 0, 2*time.Second + 1, true},
+		{1, 1, 100 * time.Millisecond, false},
+		{1, 1, 100*time.Millisecond + 1, true},
+		{-time.Hour, 1, 100*time.Millisecond + 1, true},
+		{1, 0, 100*time.Millisecond + 1, false}, // the mtime was set
+		{time.Hour, 1, 0, false},
+	} {
+		a := absences{now: func() time.Time { return changed.Add(max(c.mtime, c.ctime) + c.age) }}
+		info := Info{MtimeNS: changed.Add(c.mtime).UnixNano(), CtimeNS: changed.Add(c.ctime).UnixNano()}
+		require.Equal(t, c.settled, a.settled(info), "%+v", c)
+	}
 }

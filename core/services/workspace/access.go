@@ -52,7 +52,7 @@ func reach[T any](w *Workspace, p Path, why purpose, direct func(directory, stri
 		return result, errReadOnly
 	}
 	err = w.try(p, why != toStat, func(dir directory) (err error) {
-		result, err = direct(dir, p.rel)
+		result, err = direct(dir, p.rel())
 		if !errors.Is(err, errIndirect) {
 			return err
 		}
@@ -73,7 +73,7 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 	if err != nil {
 		return err
 	}
-	verify = verify || p.rel == "." // a removed directory has no missing file
+	verify = verify || p.rel() == "." // a removed directory has no missing file
 	for range attempts {
 		dir, err := r.open()
 		if err != nil {
@@ -100,8 +100,8 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 func (w *Workspace) Existing(p Path, names []string) ([]string, error) {
 	var found []string
 	err := w.try(p, true, func(dir directory) (err error) {
-		if p.rel != "." {
-			below, err := dir.parent(p.rel)
+		if p.rel() != "." {
+			below, err := dir.parent(p.rel())
 			if errors.Is(err, errIndirect) {
 				found = names
 				return nil
@@ -175,7 +175,7 @@ func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 // entry describes a name in the directory p, open as dir; ok is false if the name no longer exists.
 func (w *Workspace) entry(dir directory, p Path, name string) (e Entry, ok bool) {
 	e = Entry{Name: name}
-	child := Path{root: p.root, rel: filepath.Join(p.rel, name)}
+	child := newPath(p.Root(), filepath.Join(p.rel(), name))
 	info, err := dir.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

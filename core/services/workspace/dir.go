@@ -81,5 +81,5 @@ func (f *Dir) Path() Path { return f.path }
 func (f *Dir) Close() { f.l.close() }
 
 func (f *Dir) child(rel string) Path {
-	return Path{root: f.path.root, rel: filepath.Join(f.path.rel, filepath.FromSlash(rel))}
+	return newPath(f.path.Root(), filepath.Join(f.path.rel(), filepath.FromSlash(rel)))
 }

@@ -51,7 +51,7 @@ func (w *Workspace) Chmod(p Path, mode fs.FileMode) error {
 
 // Lstat describes the file with that name; a link itself is described. Errors are those of [Workspace.Stat].
 func (w *Workspace) Lstat(p Path) (Info, error) {
-	if p.rel == "." {
+	if p.rel() == "." {
 		return w.Stat(p)
 	}
 	info, err := inParent(w, p, toStat, directory.lstat)
@@ -77,7 +77,7 @@ func (w *Workspace) Readlink(p Path) (string, error) {
 }
 
 func (w *Workspace) changeEntry(op string, p Path, change func(directory, string) error) error {
-	if p.rel == "." {
+	if p.rel() == "." {
 		return w.failure(op, p, syscall.EBUSY)
 	}
 	_, err := inParent(w, p, toChange, func(dir directory, name string) (struct{}, error) { return struct{}{}, change(dir, name) })
@@ -94,9 +94,9 @@ func inParent[T any](w *Workspace, p Path, why purpose, use func(directory, stri
 			return result, err
 		}
 		defer l.close()
-		return use(l.in, filepath.Base(p.rel))
+		return use(l.in, filepath.Base(p.rel()))
 	}
-	return reach(w, Path{root: p.root, rel: filepath.Dir(p.rel)}, why,
+	return reach(w, newPath(p.Root(), filepath.Dir(p.rel())), why,
 		func(dir directory, rel string) (T, error) { return in(dir.list(rel)) },
 		func(s spot) (T, error) { return in(s.list()) })
 }

@@ -31,7 +31,7 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 	if f := fault.As(err); f != nil {
 		return err
 	}
-	if p.root == "" {
+	if p == (Path{}) {
 		return fault.New(fault.InvalidToolParams, op, "The file path is empty.", "Give a path inside the workspace.")
 	}
 	path := show(p.String())
@@ -49,7 +49,7 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 		return closedError(op)
 	case errors.Is(err, errReplaced):
 		return fault.Wrap(fault.PathNotInWorkspace, op,
-			"The workspace directory "+show(p.root)+" has been replaced by a link, or its path contains a link now.",
+			"The workspace directory "+show(p.Root())+" has been replaced by a link, or its path contains a link now.",
 			"Restore the directory, or start a new session if the link is intended.", err)
 	case errors.Is(err, errMoved):
 		return fault.Wrap(fault.ReadContentFailure, op, "The file "+path+" was replaced repeatedly while it was opened.",

@@ -23,7 +23,7 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 		if err != nil {
 			return err
 		}
-		made = append(made, createdDir{Path{f.root.name, filepath.Join(f.rel, name)}, info})
+		made = append(made, createdDir{newPath(f.root.name, filepath.Join(f.rel, name)), info})
 		return nil
 	}
 	if w.IsReadOnly(p) {

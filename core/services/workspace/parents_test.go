@@ -155,13 +155,13 @@ func TestConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { _, _ = w.ReadDir(t.Context(), Path{top + "/ws", "."}) })
+	wg.Go(func() { _, _ = w.ReadDir(t.Context(), newPath(top+"/ws", ".")) })
 	wg.Wait()
 	// Concurrent Close and use: a use is refused, and never reaches the descriptor of another file.
 	for range 4 {
 		wg.Go(func() {
 			for range 200 {
-				if _, err := w.Stat(Path{top + "/ws", "file"}); err != nil && fault.CodeOf(err) != fault.NotInitialized {
+				if _, err := w.Stat(newPath(top+"/ws", "file")); err != nil && fault.CodeOf(err) != fault.NotInitialized {
 					t.Error(err)
 				}
 			}

@@ -11,30 +11,44 @@ import (
 // Path is a name inside a workspace directory, checked only as text: opening it checks the file. It
 // is a small value to be copied; the zero Path is invalid, and every use of it is refused.
 type Path struct {
-	root string // absolute, cleaned
-	rel  string // cleaned, below root; "." for root itself
+	name string // absolute, cleaned, links unresolved
+	root int    // the length of the workspace directory's name, with which name begins
+}
+
+// newPath returns the Path of rel below the workspace directory root. rel is cleaned; "." is root itself.
+func newPath(root, rel string) Path {
+	p := Path{name: root, root: len(root)}
+	switch {
+	case rel == ".":
+	case os.IsPathSeparator(root[len(root)-1]): // the root of a file system
+		p.name += rel
+	default:
+		p.name += string(filepath.Separator) + rel
+	}
+	return p
 }
 
 // String returns the absolute, cleaned name, links unresolved.
-func (p Path) String() string {
-	switch {
-	case p.rel == "" || p.rel == ".":
-		return p.root
-	case os.IsPathSeparator(p.root[len(p.root)-1]): // the root of a file system
-		return p.root + p.rel
-	}
-	return p.root + string(filepath.Separator) + p.rel // both are cleaned
-}
+func (p Path) String() string { return p.name }
 
 // Rel returns the name relative to its workspace directory, with slashes; "."
 // for the directory itself.
-func (p Path) Rel() string { return filepath.ToSlash(p.rel) }
+func (p Path) Rel() string { return filepath.ToSlash(p.rel()) }
+
+// rel returns the name relative to its workspace directory, cleaned; "." for the directory itself, and "" for the zero Path.
+func (p Path) rel() string {
+	if p == (Path{}) {
+		return ""
+	}
+	rel, _ := below(p.Root(), p.name)
+	return rel
+}
 
 // Root returns the workspace directory that contains the name.
-func (p Path) Root() string { return p.root }
+func (p Path) Root() string { return p.name[:p.root] }
 
 // Base returns the last element of the name.
-func (p Path) Base() string { return filepath.Base(p.String()) }
+func (p Path) Base() string { return filepath.Base(p.name) }
 
 // Resolve converts a path into a name inside the workspace; a relative one starts at the target
 // directory. It works on text alone and never accesses the disk, so it cannot block. A path is
@@ -73,8 +87,13 @@ func match(roots []*root, abs string, nameOf func(*root) string) (p Path, ok boo
 	longest := -1
 	for _, r := range roots {
 		name := nameOf(r)
-		if rel, inside := below(name, abs); inside && len(name) > longest {
-			p, ok, longest = Path{root: r.name, rel: rel}, true, len(name)
+		rel, inside := below(name, abs)
+		if !inside || len(name) <= longest {
+			continue
+		}
+		p, ok, longest = Path{name: abs, root: len(name)}, true, len(name)
+		if name != r.name {
+			p = newPath(r.name, rel)
 		}
 	}
 	return p, ok

@@ -49,7 +49,7 @@ func (w *Workspace) RealPath(path string) (string, error) {
 	if err := k.startAt(r); err != nil {
 		return "", err
 	}
-	names := elements(p.rel)
+	names := elements(p.rel())
 	for i, name := range names {
 		links := k.links
 		k.rest = []string{name}

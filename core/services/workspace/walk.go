@@ -107,7 +107,7 @@ func (k *walker) walk(p Path, use func(spot) error) error {
 	if err := k.startAt(r); err != nil {
 		return err
 	}
-	k.rest = elements(p.rel)
+	k.rest = elements(p.rel())
 	s, err := k.follow()
 	if k.top().root == nil {
 		return errOutside // regardless of other errors outside

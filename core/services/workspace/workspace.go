@@ -175,7 +175,7 @@ func (w *Workspace) snapshot() []*root {
 // rootOf returns the directory that p belongs to.
 func (w *Workspace) rootOf(p Path) (*root, error) {
 	for _, r := range w.snapshot() {
-		if r.name == p.root {
+		if r.name == p.Root() {
 			return r, nil
 		}
 	}

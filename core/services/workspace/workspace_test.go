@@ -112,7 +112,7 @@ func TestOpen(t *testing.T) {
 
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
-	_, err = w.Stat(Path{top, "."})
+	_, err = w.Stat(newPath(top, "."))
 	requireCode(t, err, fault.NotInitialized)
 	require.ErrorIs(t, err, os.ErrClosed)
 	requireCode(t, w.Add(top), fault.NotInitialized)
@@ -195,7 +195,7 @@ func TestResolve(t *testing.T) {
 	}
 	_, err = w.Stat(Path{})
 	requireCode(t, err, fault.InvalidToolParams)
-	_, err = w.Stat(Path{top + "/other", "x"})
+	_, err = w.Stat(newPath(top+"/other", "x"))
 	requireCode(t, err, fault.PathNotInWorkspace)
 }
 
