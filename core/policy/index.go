@@ -83,10 +83,11 @@ func newIndex(rules []*rule, servers []string) *index {
 // candidates are the rules and checkers that apply to a tool, in effective order.
 // Those that only govern it tighten.
 type candidates struct {
-	rules    []*rule
-	checkers []*checker
-	shell    *shellIndex // of the shell tool
-	unnamed  bool        // see [Decision]
+	rules     []*rule
+	checkers  []*checker
+	patterned bool        // a rule or checker has a pattern
+	shell     *shellIndex // of the shell tool
+	unnamed   bool        // see [Decision]
 }
 
 // maxFound is the maximum number of cached candidates of a snapshot.
@@ -99,7 +100,8 @@ type memory struct {
 }
 
 // find returns the candidates for a call. The cost of a call depends on the
-// number of rules for its tool; other rules are inspected once.
+// number of rules for its tool; other rules are inspected once. args may be nil
+// unless the tool is the one that runs subagents.
 func (s *snapshot) find(c *Call, args *arguments) *candidates {
 	agent := ""
 	if c.Tool == agentTool && c.Server == "" {
@@ -180,6 +182,8 @@ func (s *snapshot) collect(id identity, shell bool) *candidates {
 			found.checkers = append(found.checkers, ch)
 		}
 	}
+	found.patterned = slices.ContainsFunc(found.rules, func(r *rule) bool { return r.args != nil || r.command != nil }) ||
+		slices.ContainsFunc(found.checkers, func(ch *checker) bool { return ch.when.args != nil })
 	if shell {
 		found.shell = newShellIndex(found.rules)
 	}

@@ -159,6 +159,15 @@ func destination(p *shell.Part) (string, bool) {
 // there are none.
 func (e *Engine) Paths(c Call) []string {
 	s := e.now.Load()
+	if c.Kind != "edit" && c.Mode != ModePlan && c.Tool != agentTool {
+		if found := s.find(&c, nil); !found.patterned && found.shell == nil {
+			return nil
+		}
+	}
+	return s.paths(c)
+}
+
+func (s *snapshot) paths(c Call) []string {
 	t := newTrial(s, &c)
 	found := s.find(&c, t.args)
 	var paths []string
@@ -167,15 +176,8 @@ func (e *Engine) Paths(c Call) []string {
 			paths = append(paths, path)
 		}
 	}
-	patterned := false
-	for _, r := range found.rules {
-		patterned = patterned || r.args != nil || r.command != nil
-	}
-	for _, ch := range found.checkers {
-		patterned = patterned || ch.when.args != nil
-	}
 	edits := c.Kind == "edit"
-	if patterned || edits {
+	if found.patterned || edits {
 		changed := t.named()
 		if edits {
 			changed = t.changed()
