@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -178,7 +179,8 @@ func (c *call) after(ctx context.Context, resp Response) Response {
 
 // keeps reports whether after starts with all parts of before.
 func keeps(before, after tools.Content) bool {
-	return len(after.Parts) >= len(before.Parts) && reflect.DeepEqual(before.Parts, after.Parts[:len(before.Parts)])
+	return len(after.Parts) >= len(before.Parts) &&
+		slices.EqualFunc(before.Parts, after.Parts[:len(before.Parts)], func(a, b tools.Part) bool { return a == b || reflect.DeepEqual(a, b) })
 }
 
 // afterFailed returns the error of a call whose After failed. An error of the tool takes precedence.

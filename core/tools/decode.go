@@ -10,9 +10,9 @@ import (
 )
 
 // decodeParams is json.Unmarshal of params, the canonical text of object, into the zero struct that p points to. It copies
-// strings, booleans and integers, and decodes the other values.
-func decodeParams(params json.RawMessage, object map[string]any, p any) error {
-	rest := setFields(object, reflect.ValueOf(p).Elem())
+// strings, booleans and integers, and decodes the other values. names are the [fieldNames] of the struct.
+func decodeParams(params json.RawMessage, object map[string]any, names []string, p any) error {
+	rest := setFields(object, names, reflect.ValueOf(p).Elem())
 	switch len(rest) {
 	case len(object):
 		return json.Unmarshal(params, p)
@@ -24,18 +24,19 @@ func decodeParams(params json.RawMessage, object map[string]any, p any) error {
 
 // setFields sets the fields of a struct to the values of object that need no decoding, and returns the other values: all
 // of them if encoding/json may use other fields.
-func setFields(object map[string]any, params reflect.Value) (rest map[string]any) {
-	names, ok := fieldNames(params)
-	if !ok {
+func setFields(object map[string]any, names []string, params reflect.Value) (rest map[string]any) {
+	if names == nil {
 		return object
 	}
-	rest = make(map[string]any, len(object))
 	for key, value := range object {
 		i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.EqualFold(name, key) })
 		switch {
 		case i >= 0 && names[i] != key: // encoding/json matches names without case
 			return object
 		case i < 0 || !setField(params.Field(i), value):
+			if rest == nil {
+				rest = make(map[string]any)
+			}
 			rest[key] = value
 		}
 	}
@@ -45,34 +46,34 @@ func setFields(object map[string]any, params reflect.Value) (rest map[string]any
 // plainName are the characters of names that every version of encoding/json accepts in a tag.
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// fieldNames returns the names of a struct's fields in JSON, by their index; "": it has none. ok is false if the struct
-// decodes itself, or the names of its fields depend on more rules of encoding/json.
-func fieldNames(params reflect.Value) (names []string, ok bool) {
+// fieldNames returns the names of a struct's fields in JSON, by their index; "": it has none. It returns nil if the
+// struct decodes itself, or the names of its fields depend on more rules of encoding/json.
+func fieldNames(params reflect.Type) []string {
 	if params.Kind() != reflect.Struct {
-		return nil, false
+		return nil
 	}
-	switch params.Addr().Interface().(type) {
+	switch reflect.New(params).Interface().(type) {
 	case json.Unmarshaler, encoding.TextUnmarshaler:
-		return nil, false
+		return nil
 	}
-	names = make([]string, params.NumField())
+	names := make([]string, params.NumField())
 	for i := range names {
-		field := params.Type().Field(i)
+		field := params.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case field.Anonymous, strings.Contains(options, "string"), strings.Trim(name, plainName) != "":
-			return nil, false
+			return nil
 		case !field.IsExported() || name == "-":
 			continue
 		case name == "":
 			name = field.Name
 		}
 		if slices.ContainsFunc(names[:i], func(other string) bool { return strings.EqualFold(name, other) }) {
-			return nil, false
+			return nil
 		}
 		names[i] = name
 	}
-	return names, true
+	return names
 }
 
 // setField sets a field to a value of the same kind.

@@ -86,7 +86,7 @@ func TestDecodeParams(t *testing.T) {
 		text := appendJSON(nil, object)
 		for _, of := range decodedTypes() {
 			both := [2]any{reflect.New(of).Interface(), reflect.New(of).Interface()}
-			want, got := json.Unmarshal(text, both[0]), decodeParams(text, object, both[1])
+			want, got := json.Unmarshal(text, both[0]), decodeParams(text, object, fieldNames(of), both[1])
 			if want != nil {
 				require.Error(t, got, "%s", text)
 				continue

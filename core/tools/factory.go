@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -53,13 +55,14 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	if err := checkVaries(spec); err != nil {
 		return nil, err
 	}
+	names := sync.OnceValue(func() []string { return fieldNames(reflect.TypeFor[P]()) })
 	build := func(s S, tool string, args json.RawMessage) (ToolInvocation, error) {
 		params, object, err := schema.check(tool, args, d.Rewrite)
 		if err != nil {
 			return nil, err
 		}
 		var p P
-		if err := decodeParams(params, object, &p); err != nil {
+		if err := decodeParams(params, object, names(), &p); err != nil {
 			return nil, refuse(tool, explainDecoding(err))
 		}
 		if d.Validate != nil {
