@@ -145,6 +145,16 @@ func (r *Recording) index(events []event) {
 func (r *Recording) held(key fileKey) []*heldRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	const few = 8 // events that are searched faster than indexed
+	if r.reads == nil && len(r.events) <= few {
+		var reads []*heldRead
+		for _, e := range r.events {
+			if e.read != nil && e.read.key() == key {
+				reads = append(reads, e.read)
+			}
+		}
+		return reads
+	}
 	if r.reads == nil {
 		r.reads = make(map[fileKey][]*heldRead)
 		r.index(r.events)
