@@ -48,33 +48,7 @@ func reflectSchema(t reflect.Type) (raw json.RawMessage, err error) {
 	if len(s.OneOf) > 0 || len(s.AnyOf) > 0 {
 		return nil, errors.New("oneof_required and anyof_required are not supported at the top level; check such rules in Validate")
 	}
-	encoded, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return unescapeHTML(encoded), nil
-}
-
-// unescapeHTML undoes the escapes of <, > and & that the reflector's encoder adds, so that descriptions stay readable.
-func unescapeHTML(text []byte) []byte {
-	plain := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
-	b := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			b = append(b, text[i])
-			continue
-		}
-		if i+6 <= len(text) {
-			if c, ok := plain[string(text[i:i+6])]; ok {
-				b = append(b, c)
-				i += 5
-				continue
-			}
-		}
-		b = append(b, text[i], text[i+1])
-		i++
-	}
-	return b
+	return appendSchema(make([]byte, 0, 1<<10), s)
 }
 
 // checkType finds types for which the reflector panics, recurses without end or ignores a field. at is the path of
