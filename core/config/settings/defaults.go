@@ -21,6 +21,15 @@ func Defaults() Settings {
 	return s
 }
 
+// defaultsIn returns the values without any layer in a layout.
+func defaultsIn(l layout.Layout) Settings {
+	s := Defaults()
+	if l.FullContent {
+		s.Tools.ChangedRegionsAbove = 0
+	}
+	return s
+}
+
 // putInitial sets a key's field to the default of its tag. It panics on a default
 // of another type, which the first test finds.
 func (k *Key) putInitial(field reflect.Value) {
@@ -47,38 +56,44 @@ func defaultIn(l layout.Layout, key string) (any, bool) {
 	return v, ok
 }
 
-// defaultValues returns the defaults by path; they are computed once and must not
-// be modified.
-var defaultValues = sync.OnceValue(func() map[string]any { return valuesOf(known().root, Defaults()) })
-
-// valuesOf returns the values of settings by the path of each key. Nil pointers,
-// lists and maps are omitted.
-func valuesOf(root *node, s Settings) map[string]any {
-	found := map[string]any{}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return found // a struct of plain values can be encoded
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		return found // the encoded value can be decoded
-	}
-	var walk func(n *node, tree map[string]any)
-	walk = func(n *node, tree map[string]any) {
-		for name, below := range n.below {
-			switch v := tree[name].(type) {
-			case nil:
-			case map[string]any:
-				if below.key == nil {
-					walk(below, v)
-				} else {
-					found[below.path] = v
-				}
-			default:
-				found[below.path] = v
-			}
+// defaultValues returns the defaults by path, in their JSON representation; they
+// are computed once and must not be modified. Nil pointers, lists and maps are
+// omitted.
+var defaultValues = sync.OnceValue(func() map[string]any {
+	all := reflect.ValueOf(Defaults())
+	values := make(map[string]any, len(known().keys))
+	for _, k := range known().keys {
+		if v := representation(all.FieldByIndex(k.index)); v != nil {
+			values[k.Path] = v
 		}
 	}
-	walk(root, tree)
-	return found
+	return values
+})
+
+// representation returns the JSON representation of the default in a key's field,
+// nil for none. No map has one.
+func representation(field reflect.Value) any {
+	if field.Kind() == reflect.Pointer {
+		field = field.Elem() // invalid if nil
+	}
+	switch field.Kind() {
+	case reflect.String:
+		return field.String()
+	case reflect.Bool:
+		return field.Bool()
+	case reflect.Int:
+		return float64(field.Int())
+	case reflect.Float64:
+		return field.Float()
+	case reflect.Slice:
+		if field.IsNil() {
+			return nil
+		}
+		list := make([]any, field.Len())
+		for i := range list {
+			list[i] = field.Index(i).String()
+		}
+		return list
+	}
+	return nil
 }

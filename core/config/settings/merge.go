@@ -40,7 +40,7 @@ type joiner struct {
 // confinement come first, because they restrict the keys that a project may set.
 func merge(o Options, all []*layerOf) (merged, error) {
 	j := newJoiner(o)
-	m := merged{origins: j.origins}
+	m := merged{settings: defaultsIn(o.layout()), origins: j.origins}
 	for _, confining := range []bool{true, false} {
 		keys := slices.DeleteFunc(slices.Clone(known().keys), func(k *Key) bool { return strings.HasPrefix(k.Path, "tools.sandbox.") != confining })
 		for _, l := range all {
@@ -50,6 +50,9 @@ func merge(o Options, all []*layerOf) (merged, error) {
 		}
 		target := reflect.ValueOf(&m.settings).Elem()
 		for _, k := range keys {
+			if len(j.origins[k.Path]) == 0 {
+				continue // the default
+			}
 			if v := j.get(k); v != nil {
 				if err := k.assign(target, v); err != nil {
 					return merged{}, unmergeable(k.Path, err)
