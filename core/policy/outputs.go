@@ -44,7 +44,7 @@ var outputRows = []outputRow{
 }
 
 // treeBringers lists programs that write whole directory trees.
-var treeBringers = strings.Fields("cp gcp mv gmv ln gln install ginstall rsync scp ditto tar gtar bsdtar unzip 7z 7za cpio pax")
+var treeBringers = wordList("cp gcp mv gmv ln gln install ginstall rsync scp ditto tar gtar bsdtar unzip 7z 7za cpio pax")
 
 // outputsOf returns the table by program. It is parsed once.
 var outputsOf = sync.OnceValue(func() map[string]*outputRow {
@@ -59,7 +59,7 @@ var outputsOf = sync.OnceValue(func() map[string]*outputRow {
 
 // gitReads lists git's subcommands that write no file of the work tree named by a
 // word. Writing in .git does not count here.
-var gitReads = strings.Fields(`
+var gitReads = wordList(`
 	add annotate blame branch cat-file check-attr check-ignore commit count-objects describe diff diff-files
 	diff-index diff-tree fetch for-each-ref fsck grep hash-object help log ls-files ls-remote ls-tree merge-base
 	name-rev notes push range-diff reflog remote rev-list rev-parse shortlog show show-branch show-ref stage status
@@ -192,7 +192,7 @@ func gitOperands(words []shell.Word) int {
 		case slices.Contains(habitsOf["git"].valued, w.Text):
 			i++
 		case strings.HasPrefix(w.Text, "-"):
-		case slices.Contains(gitReads, w.Text):
+		case slices.Contains(gitReads(), w.Text):
 			return -1
 		default:
 			return i + 1
@@ -265,7 +265,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 				ask(place, true, laterReason(abridged(p.Text)+" may write", row))
 				return
 			}
-			if row := j.protects.above(named); row != nil && slices.Contains(treeBringers, programName(p.Words[0].Text)) {
+			if row := j.protects.above(named); row != nil && slices.Contains(treeBringers(), programName(p.Words[0].Text)) {
 				ask(j.firstPlace(p, named), true, laterReason(abridged(p.Text)+" may bring", row))
 				return
 			}

@@ -3,9 +3,16 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
+
+// wordList returns a function that returns the words of a text. They are split at
+// the first call, because most runs of a program use few lists.
+func wordList(text string) func() []string {
+	return sync.OnceValue(func() []string { return strings.Fields(text) })
+}
 
 // habits describes how a program parses its words, as far as rules require.
 type habits struct {
@@ -62,7 +69,7 @@ var habitsOf = map[string]habits{
 
 // quiet lists programs that run no other program named by their words: for all
 // other programs, words that look like a guarded command may be one.
-var quiet = strings.Fields(`
+var quiet = wordList(`
 	[ arch ascii b2sum base32 base64 basename bat bc bzip2 cal cat cd chattr chgrp chmod chown cksum clear cmp
 	column comm cp csplit cut date dd df diff diff3 dig dir dircolors dirname du echo egrep expand expr
 	factor false fgrep file find fmt fold free getconf getent getfacl git glab gh go gofmt golangci-lint
@@ -83,16 +90,16 @@ var quiet = strings.Fields(`
 // runsNothing reports whether a program is known to run no other program named by
 // its words, so that rm is only an argument in: grep rm file.
 func runsNothing(program string) bool {
-	_, found := slices.BinarySearch(quietSorted, programName(program))
+	_, found := slices.BinarySearch(quietSorted(), programName(program))
 	return found
 }
 
-var quietSorted = slices.Sorted(slices.Values(quiet))
+var quietSorted = sync.OnceValue(func() []string { return slices.Sorted(slices.Values(quiet())) })
 
 // exactPrograms lists programs that delete, overwrite or send data, or run their
 // arguments, so that approving one use of them approves no other. Their versions,
 // such as lua5.4, and interpreters count too: see [exactProgram].
-var exactPrograms = strings.Fields(`
+var exactPrograms = wordList(`
 	. 7z aa-exec ansible ansible-playbook ant ar aria2c asdf ash at awk aws az bash batch blkdiscard bmake buildah bunx
 	bwrap cdk chattr chgrp chmod chown chpasswd chroot chsh conda cp cpio createdb crictl crontab cryptsetup csh csi ctr
 	curl dash dd direnv ditto dlv doas docker doctl dropdb ed eksctl elvish emacs entr env eval ex exec fakechroot
@@ -115,7 +122,7 @@ var exactPrograms = strings.Fields(`
 // the exact command.
 func exactProgram(word string) bool {
 	name := programName(word)
-	return slices.Contains(exactPrograms, name) || slices.Contains(exactPrograms, family(word)) ||
+	return slices.Contains(exactPrograms(), name) || slices.Contains(exactPrograms(), family(word)) ||
 		!shell.Subcommands(name) && shell.Interprets(name)
 }
 
@@ -123,10 +130,10 @@ func exactProgram(word string) bool {
 // overwrite, publish, install or configure what runs later, so that its approval
 // applies only to the exact command.
 func exactSubcommand(program, sub string) bool {
-	return slices.Contains(exactAnywhere, sub) || slices.Contains(exactOf, program+" "+sub)
+	return slices.Contains(exactAnywhere(), sub) || slices.Contains(exactOf, program+" "+sub)
 }
 
-var exactAnywhere = strings.Fields(`
+var exactAnywhere = wordList(`
 	autoremove bisect branch checkout clean clone config credential delete del deploy destroy difftool drop eval filter-branch filter-repo gc hook
 	i install mergetool nuke prune publish purge push rebase reflog release remote remove reset restore rm rollback set stash submodule switch tag
 	tool un uninstall unlink unpublish update-ref worktree yank

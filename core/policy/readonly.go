@@ -218,7 +218,7 @@ func (j *judge) readable(place string, walls walls) bool {
 	in := func(list []string) bool {
 		return slices.ContainsFunc(list, func(dir string) bool { return beneath(dir, place) })
 	}
-	return j.within(place, true) || in(j.call.Readable) || in(readablePlaces) || slices.Contains(readableFiles, place) ||
+	return j.within(place, true) || in(j.call.Readable) || in(readablePlaces) || slices.Contains(readableFiles(), place) ||
 		walls == allWalls && inTemporary(place)
 }
 
@@ -287,7 +287,7 @@ func (j *judge) findRest() string {
 // isPlainVariable reports whether a variable of the environment is known not to
 // hold a secret.
 func isPlainVariable(name string) bool {
-	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") || slices.Contains(plainVariables, name)
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") || slices.Contains(plainVariables(), name)
 }
 
 // Lookups returns the names of programs and the absolute cleaned paths whose

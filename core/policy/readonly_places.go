@@ -1,7 +1,5 @@
 package policy
 
-import "strings"
-
 // programPlaces are the directories of the system's programs.
 var programPlaces = []string{"/usr", "/bin", "/sbin", "/nix/store", "/opt/homebrew", "/opt/local"}
 
@@ -14,7 +12,7 @@ var readablePlaces = []string{
 }
 
 // readableFiles are single files of the system that they may read.
-var readableFiles = strings.Fields(`
+var readableFiles = wordList(`
 	/dev/null /dev/zero /dev/random /dev/urandom /dev/stdin /dev/fd/0
 	/etc/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release /etc/fedora-release /etc/system-release /etc/issue
 	/etc/hosts /etc/hostname /etc/host.conf /etc/resolv.conf /etc/nsswitch.conf /etc/services /etc/protocols /etc/networks /etc/passwd /etc/group
@@ -26,7 +24,7 @@ var readableFiles = strings.Fields(`
 
 // plainVariables are variables of the environment that are known not to hold
 // secrets.
-var plainVariables = strings.Fields(`
+var plainVariables = wordList(`
 	HOME PWD OLDPWD USER LOGNAME SHELL TERM COLORTERM LANG LANGUAGE TZ PATH TMPDIR TMP TEMP HOSTNAME HOSTTYPE OSTYPE MACHTYPE UID EUID PPID GROUPS SHLVL
 	RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS EPOCHREALTIME BASH BASHPID BASHOPTS SHELLOPTS BASH_VERSION BASH_VERSINFO BASH_SOURCE BASH_LINENO
 	BASH_SUBSHELL BASH_REMATCH FUNCNAME PIPESTATUS REPLY MAPFILE COPROC DIRSTACK IFS OPTARG OPTIND OPTERR COLUMNS LINES _ PS4

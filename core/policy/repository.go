@@ -11,14 +11,14 @@ import (
 )
 
 // gitCallers lists programs that run git in their working directory.
-var gitCallers = strings.Fields(`
+var gitCallers = wordList(`
 	git gitk gitui tig lazygit gh glab hub jj git-cliff git-lfs pre-commit lefthook lint-staged husky
 	go cargo npm npx pnpm yarn bun goreleaser cz commitizen bundle composer poetry uv pip pip3 hatch
 `)
 
 // gitMakers lists programs that may create a repository in their working
 // directory.
-var gitMakers = strings.Fields("tar gtar bsdtar unzip 7z 7za cpio ar pax rsync patch")
+var gitMakers = wordList("tar gtar bsdtar unzip 7z 7za cpio ar pax rsync patch")
 
 // gitFiles lists the names that make a directory a repository.
 var gitFiles = []string{"HEAD", "config", "commondir", "gitdir", ".git"}
@@ -88,7 +88,7 @@ func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 		return nil, true
 	}
 	name := programName(p.Words[0].Text)
-	if !slices.Contains(gitCallers, name) && !strings.HasPrefix(name, "git-") {
+	if !slices.Contains(gitCallers(), name) && !strings.HasPrefix(name, "git-") {
 		return nil, true
 	}
 	var dirs []string
@@ -221,7 +221,7 @@ func (j *judge) makes(i int, dir string) bool {
 			}
 			name := programName(p.Words[0].Text)
 			sub := name == "git" && slices.Contains([]string{"init", "clone", "worktree"}, gitSubcommand(p.Words))
-			if sub || slices.Contains(gitMakers, name) && !(strings.HasSuffix(name, "tar") && len(p.Words) > 1 && packs(p.Words)) {
+			if sub || slices.Contains(gitMakers(), name) && !(strings.HasSuffix(name, "tar") && len(p.Words) > 1 && packs(p.Words)) {
 				for _, at := range p.Dirs {
 					if at = joined(j.start, at); beneath(at, dir) || beneath(dir, at) && !sub {
 						return true

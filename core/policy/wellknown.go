@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // known describes a built-in tool.
 type known struct {
@@ -91,7 +94,7 @@ var (
 )
 
 // wellKnownAliases maps aliases of built-in tools to their names.
-var wellKnownAliases = func() map[string]string {
+var wellKnownAliases = sync.OnceValue(func() map[string]string {
 	own := map[string]string{}
 	for name, tool := range wellKnown {
 		for _, alias := range tool.aliases {
@@ -99,14 +102,14 @@ var wellKnownAliases = func() map[string]string {
 		}
 	}
 	return own
-}()
+})
 
 // WellKnown returns the properties of a built-in tool by one of its names, so
 // that rules can be validated in a session that has not registered it. The call
 // contains only its name, aliases, governing names, kind and effects. ok is false
 // for an unknown tool.
 func WellKnown(tool string) (Call, bool) {
-	if name, ok := wellKnownAliases[tool]; ok {
+	if name, ok := wellKnownAliases()[tool]; ok {
 		tool = name
 	}
 	k, ok := wellKnown[tool]

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -72,7 +73,7 @@ func ends(c rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()`'\"$", c) }
 
 // redirections reads those of a program.
 func (r *reading) redirections(words []resolved, redirects []shell.Redirect) {
-	harmless := len(words) > 0 && plain[words[0].name()]
+	harmless := len(words) > 0 && plain()[words[0].name()]
 	for _, redirect := range redirects {
 		word := resolved{redirect.Word}
 		switch redirect.Op {
@@ -100,19 +101,19 @@ func (r *reading) call(words []resolved, depth int) {
 	switch {
 	case name == "cd" || name == "pushd":
 		r.enter(args)
-	case writers[name]:
+	case writers()[name]:
 		for _, arg := range args {
 			r.written = append(r.written, arg.texts()...)
 		}
-	case copiers[name] && len(args) > 1:
+	case copiers()[name] && len(args) > 1:
 		r.written = append(r.written, args[len(args)-1].texts()...)
 		r.addAll(args[:len(args)-1], true)
-	case shells[name]:
+	case shells()[name]:
 		r.scripts(name, args, depth)
-	case interpreters[name]:
+	case interpreters()[name]:
 		r.interpreted(args)
 	default: // how an executed file uses its arguments is not analyzed, nor are the commands in it
-		r.addAll(args, plain[name] || strings.Contains(words[0].Text, "/"))
+		r.addAll(args, plain()[name] || strings.Contains(words[0].Text, "/"))
 	}
 }
 
@@ -190,11 +191,14 @@ func at(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// set makes a set of names.
-func set(names string) map[string]bool {
-	all := map[string]bool{}
-	for _, name := range strings.Fields(names) {
-		all[name] = true
-	}
-	return all
+// set returns a function that returns the set of the names in a text. It is made at the first
+// call.
+func set(names string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		all := map[string]bool{}
+		for _, name := range strings.Fields(names) {
+			all[name] = true
+		}
+		return all
+	})
 }

@@ -159,7 +159,7 @@ func (s *search) walk(dir string, want func(path string) bool) {
 // isProgram reports whether a file looks executable: by its mode, its extension or its
 // first bytes.
 func isProgram(path string) bool {
-	if endings[filepath.Ext(path)] {
+	if endings()[filepath.Ext(path)] {
 		return true
 	}
 	info, err := os.Stat(path)

@@ -8,7 +8,7 @@ import (
 )
 
 // bashArrays lists array variables of bash, or prefixes of their names.
-var bashArrays = strings.Fields("BASH_ COMP_WORDS COMPREPLY COPROC DIRSTACK FUNCNAME GROUPS MAPFILE PIPESTATUS")
+var bashArrays = []string{"BASH_", "COMP_WORDS", "COMPREPLY", "COPROC", "DIRSTACK", "FUNCNAME", "GROUPS", "MAPFILE", "PIPESTATUS"}
 
 // declaredValue is the value in a word of a declaration. If the variable is an
 // array and the value is in brackets, bash parses it as the elements, and runs

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -23,67 +24,69 @@ const (
 
 // variables lists variables whose setting is not harmless. A name that ends with
 // * matches all with that prefix; the longest name takes precedence.
-var variables = map[string]effect{
-	// The shell and the loader.
-	"PATH": loads, "LD_*": loads, "DYLD_*": loads, "BASH_ENV": loads, "ENV": loads,
-	"SHELLOPTS": loads, "BASHOPTS": loads, "BASH_FUNC_*": loads, "BASH_LOADABLES_PATH": loads, "BASH_XTRACEFD": loads,
-	"PROMPT_COMMAND": loads, "PS0": loads, "PS1": loads, "PS2": loads, "PS4": loads, "SHELL": loads,
-	"IFS": splits, "BASH_ALIASES": loads, "BASH_CMDS": loads, "BASH_COMPAT": loads, "POSIXLY_CORRECT": switches, "GLOBIGNORE": switches,
-	"GCONV_PATH": loads, "LOCPATH": loads, "NLSPATH": loads, "MALLOC_*": harmless, "HOSTALIASES": loads,
-	"INPUTRC": loads, "TERMINFO*": loads, "TERMCAP": loads, "HISTFILE": loads, "CDPATH": harmless,
-	// The shell's own integers.
-	"RANDOM": evaluated, "SRANDOM": evaluated, "SECONDS": evaluated, "LINENO": evaluated, "HISTCMD": evaluated, "OPTIND": evaluated,
-	"BASHPID": evaluated, "BASH_SUBSHELL": evaluated, "BASH_MONOSECONDS": evaluated, "EPOCHSECONDS": evaluated, "EPOCHREALTIME": evaluated,
-	"PPID": evaluated, "UID": evaluated, "EUID": evaluated, "BASH_ARGC": evaluated, "BASH_LINENO": evaluated,
-	// Locations of settings of programs.
-	"HOME": loads, "XDG_CONFIG_*": loads, "XDG_DATA_*": loads, "USERPROFILE": loads, "APPDATA": loads, "NETRC": loads,
-	"WGETRC": loads, "CURL_HOME": loads, "CURL_CONFIG": loads, "GNUPGHOME": loads, "KUBECONFIG": loads, "AWS_CONFIG_FILE": loads,
-	"AWS_SHARED_CREDENTIALS_FILE": loads, "DOCKER_CONFIG": loads, "DOCKER_HOST": loads, "RIPGREP_CONFIG_PATH": loads,
-	"BAT_CONFIG_*": loads, "FZF_*": loads, "LESSKEY*": loads, "SCREENRC": loads, "VIMINIT": loads, "EXINIT": loads, "VIM": loads,
-	"VIMRUNTIME": loads, "MYVIMRC": loads, "GVIMINIT": loads, "OPENSSL_CONF": loads, "OPENSSL_ENGINES": loads, "OPENSSL_MODULES": loads,
-	"ANSIBLE_*": loads, "TF_CLI_*": loads, "TF_PLUGIN_*": loads, "PGPASSFILE": loads, "PSQLRC": loads, "PAGERRC": loads,
-	// Programs that other programs run.
-	"PAGER": command, "MANPAGER": command, "BAT_PAGER": command, "DELTA_PAGER": command, "AWS_PAGER": command, "GH_PAGER": command,
-	"PSQL_PAGER": command, "SYSTEMD_PAGER": command, "GIT_PAGER": command, "EDITOR": command, "VISUAL": command, "FCEDIT": command,
-	"GIT_EDITOR": command, "GIT_SEQUENCE_EDITOR": command, "SUDO_EDITOR": command, "KUBE_EDITOR": command, "BROWSER": command,
-	"GH_EDITOR": command, "HGEDITOR": command, "SVN_EDITOR": command, "CVS_RSH": loads, "RSYNC_*": loads, "SVN_SSH": loads,
-	"LESSOPEN": loads, "LESSCLOSE": loads, "LESS": flags, "MORE": flags, "MANOPT": flags, "MANROFFOPT": loads, "SSH_ASKPASS": loads,
-	"SUDO_ASKPASS": loads, "TAR_OPTIONS": loads, "TAPE": loads, "RSH": loads, "GZIP": flags, "ZIPOPT": loads, "UNZIP": flags,
-	// git: unlisted variables name programs, settings or directories.
-	"GIT_*": loads, "GIT_SSH_COMMAND": command, "GIT_AUTHOR_*": harmless, "GIT_COMMITTER_*": harmless, "GIT_TERMINAL_PROMPT": harmless, "GIT_OPTIONAL_LOCKS": harmless,
-	"GIT_MERGE_AUTOEDIT": harmless, "GIT_REFLOG_ACTION": harmless, "GIT_PAGER_IN_USE": harmless, "GIT_FLUSH": harmless,
-	"GIT_LITERAL_PATHSPECS": harmless, "GIT_GLOB_PATHSPECS": harmless, "GIT_NOGLOB_PATHSPECS": harmless, "GIT_ICASE_PATHSPECS": harmless,
-	"GIT_LFS_SKIP_SMUDGE": harmless, "GIT_ADVICE": harmless, "GIT_DEFAULT_HASH": harmless, "GIT_TRACE*": switches, "GIT_CURL_VERBOSE": switches,
-	"GIT_CEILING_DIRECTORIES": harmless, "GIT_DISCOVERY_ACROSS_FILESYSTEM": harmless, "GIT_ATTR_NOSYSTEM": harmless, "GIT_CONFIG_NOSYSTEM": harmless,
-	// Compilers and languages.
-	"PYTHON*": loads, "PYTHONPATH": places, "PERL5LIB": places, "RUBYLIB": places, "NODE_PATH": places, "PYTHONUNBUFFERED": harmless, "PYTHONDONTWRITEBYTECODE": harmless, "PYTHONIOENCODING": harmless, "PYTHONUTF8": harmless,
-	"PYTHONHASHSEED": harmless, "PYTHONWARNINGS": switches, "PYTHONFAULTHANDLER": switches, "PYTHONOPTIMIZE": switches, "PYTHONTRACEMALLOC": switches,
-	"PERL5*": loads, "PERLLIB": loads, "PERL_UNICODE": harmless, "RUBY*": loads, "GEM_*": loads, "BUNDLE_*": loads, "BUNDLE_WITHOUT": harmless,
-	"NODE_*": loads, "NODE_ENV": harmless, "NODE_NO_WARNINGS": harmless, "NODE_DEBUG": harmless, "NODE_DISABLE_COLORS": harmless, "NODE_OPTIONS": flags,
-	"NODE_TEST_CONTEXT": harmless, "DENO_*": loads, "BUN_*": loads, "LUA_*": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "JDK_*": loads,
-	"JAVA_HOME": loads, "CLASSPATH": loads, "MAVEN_OPTS": loads, "GRADLE_OPTS": loads, "JAVA_OPTS": loads, "CATALINA_*": loads,
-	"PHPRC": loads, "PHP_INI_SCAN_DIR": loads, "R_*": loads, "JULIA_*": loads, "ERL_*": loads, "ELIXIR_*": loads, "MIX_*": loads, "MIX_ENV": harmless,
-	"GOFLAGS": flags, "GOROOT": loads, "GOPATH": loads, "GOENV": loads, "GOTOOLDIR": loads, "GOTOOLCHAIN": loads, "GOBIN": loads, "GOAUTH": loads, "GOVCS": loads,
-	"GO_EXTLINK_ENABLED": harmless, "GOPACKAGESDRIVER": loads, "GCCGO": loads, "GOPROXY": loads, "GONOSUMDB": loads, "GONOSUMCHECK": loads, "GOINSECURE": loads, "GONOPROXY": loads,
-	"CC": loads, "CXX": loads, "CPP": loads, "FC": loads, "LD": loads, "AR": loads, "AS": loads, "NM": loads, "RANLIB": loads, "STRIP": loads,
-	"OBJCOPY": loads, "PKG_CONFIG*": loads, "CGO_*": flags, "CGO_ENABLED": harmless, "CFLAGS": flags, "CXXFLAGS": flags, "CPPFLAGS": flags, "LDFLAGS": flags,
-	"GCC_EXEC_PREFIX": loads, "COMPILER_PATH": loads, "CCACHE_*": loads, "CMAKE_*": loads, "RUSTC*": loads, "RUSTDOC*": loads, "RUSTFLAGS": flags, "RUSTUP_*": loads,
-	"CARGO_*": loads, "CARGO_TERM_*": harmless, "CARGO_INCREMENTAL": harmless, "CARGO_NET_OFFLINE": harmless, "CARGO_TARGET_DIR": harmless,
-	"MAKEFLAGS": loads, "GNUMAKEFLAGS": loads, "MAKEFILES": loads, "MFLAGS": loads, "MAKE": loads, "NINJA": loads,
-	"npm_*": loads, "NPM_*": loads, "YARN_*": loads, "PNPM_*": loads, "COREPACK_*": loads, "PIP_*": loads, "PIP_NO_INPUT": harmless,
-	"PIP_DISABLE_PIP_VERSION_CHECK": harmless, "UV_*": loads, "POETRY_*": loads, "VIRTUAL_ENV": loads, "CONDA_*": loads,
-	"PYTEST_ADDOPTS": loads, "PYTEST_PLUGINS": loads, "TOX_*": loads, "JUPYTER_*": loads, "ESLINT_*": loads, "PRETTIER_*": loads,
-	"GREP_OPTIONS": flags, "POSIX_ME_HARDER": harmless, "SSH_AUTH_SOCK": loads, "SSH_SK_*": loads, "PINENTRY_*": loads,
-	"AWKPATH": loads, "AWKLIBPATH": loads, "AWK_*": loads, "GAWK_*": loads, "SED_*": loads, "ED_*": loads, "COLUMNS": harmless, "WATCH_*": loads,
-}
+var variables = sync.OnceValue(func() map[string]effect {
+	return map[string]effect{
+		// The shell and the loader.
+		"PATH": loads, "LD_*": loads, "DYLD_*": loads, "BASH_ENV": loads, "ENV": loads,
+		"SHELLOPTS": loads, "BASHOPTS": loads, "BASH_FUNC_*": loads, "BASH_LOADABLES_PATH": loads, "BASH_XTRACEFD": loads,
+		"PROMPT_COMMAND": loads, "PS0": loads, "PS1": loads, "PS2": loads, "PS4": loads, "SHELL": loads,
+		"IFS": splits, "BASH_ALIASES": loads, "BASH_CMDS": loads, "BASH_COMPAT": loads, "POSIXLY_CORRECT": switches, "GLOBIGNORE": switches,
+		"GCONV_PATH": loads, "LOCPATH": loads, "NLSPATH": loads, "MALLOC_*": harmless, "HOSTALIASES": loads,
+		"INPUTRC": loads, "TERMINFO*": loads, "TERMCAP": loads, "HISTFILE": loads, "CDPATH": harmless,
+		// The shell's own integers.
+		"RANDOM": evaluated, "SRANDOM": evaluated, "SECONDS": evaluated, "LINENO": evaluated, "HISTCMD": evaluated, "OPTIND": evaluated,
+		"BASHPID": evaluated, "BASH_SUBSHELL": evaluated, "BASH_MONOSECONDS": evaluated, "EPOCHSECONDS": evaluated, "EPOCHREALTIME": evaluated,
+		"PPID": evaluated, "UID": evaluated, "EUID": evaluated, "BASH_ARGC": evaluated, "BASH_LINENO": evaluated,
+		// Locations of settings of programs.
+		"HOME": loads, "XDG_CONFIG_*": loads, "XDG_DATA_*": loads, "USERPROFILE": loads, "APPDATA": loads, "NETRC": loads,
+		"WGETRC": loads, "CURL_HOME": loads, "CURL_CONFIG": loads, "GNUPGHOME": loads, "KUBECONFIG": loads, "AWS_CONFIG_FILE": loads,
+		"AWS_SHARED_CREDENTIALS_FILE": loads, "DOCKER_CONFIG": loads, "DOCKER_HOST": loads, "RIPGREP_CONFIG_PATH": loads,
+		"BAT_CONFIG_*": loads, "FZF_*": loads, "LESSKEY*": loads, "SCREENRC": loads, "VIMINIT": loads, "EXINIT": loads, "VIM": loads,
+		"VIMRUNTIME": loads, "MYVIMRC": loads, "GVIMINIT": loads, "OPENSSL_CONF": loads, "OPENSSL_ENGINES": loads, "OPENSSL_MODULES": loads,
+		"ANSIBLE_*": loads, "TF_CLI_*": loads, "TF_PLUGIN_*": loads, "PGPASSFILE": loads, "PSQLRC": loads, "PAGERRC": loads,
+		// Programs that other programs run.
+		"PAGER": command, "MANPAGER": command, "BAT_PAGER": command, "DELTA_PAGER": command, "AWS_PAGER": command, "GH_PAGER": command,
+		"PSQL_PAGER": command, "SYSTEMD_PAGER": command, "GIT_PAGER": command, "EDITOR": command, "VISUAL": command, "FCEDIT": command,
+		"GIT_EDITOR": command, "GIT_SEQUENCE_EDITOR": command, "SUDO_EDITOR": command, "KUBE_EDITOR": command, "BROWSER": command,
+		"GH_EDITOR": command, "HGEDITOR": command, "SVN_EDITOR": command, "CVS_RSH": loads, "RSYNC_*": loads, "SVN_SSH": loads,
+		"LESSOPEN": loads, "LESSCLOSE": loads, "LESS": flags, "MORE": flags, "MANOPT": flags, "MANROFFOPT": loads, "SSH_ASKPASS": loads,
+		"SUDO_ASKPASS": loads, "TAR_OPTIONS": loads, "TAPE": loads, "RSH": loads, "GZIP": flags, "ZIPOPT": loads, "UNZIP": flags,
+		// git: unlisted variables name programs, settings or directories.
+		"GIT_*": loads, "GIT_SSH_COMMAND": command, "GIT_AUTHOR_*": harmless, "GIT_COMMITTER_*": harmless, "GIT_TERMINAL_PROMPT": harmless, "GIT_OPTIONAL_LOCKS": harmless,
+		"GIT_MERGE_AUTOEDIT": harmless, "GIT_REFLOG_ACTION": harmless, "GIT_PAGER_IN_USE": harmless, "GIT_FLUSH": harmless,
+		"GIT_LITERAL_PATHSPECS": harmless, "GIT_GLOB_PATHSPECS": harmless, "GIT_NOGLOB_PATHSPECS": harmless, "GIT_ICASE_PATHSPECS": harmless,
+		"GIT_LFS_SKIP_SMUDGE": harmless, "GIT_ADVICE": harmless, "GIT_DEFAULT_HASH": harmless, "GIT_TRACE*": switches, "GIT_CURL_VERBOSE": switches,
+		"GIT_CEILING_DIRECTORIES": harmless, "GIT_DISCOVERY_ACROSS_FILESYSTEM": harmless, "GIT_ATTR_NOSYSTEM": harmless, "GIT_CONFIG_NOSYSTEM": harmless,
+		// Compilers and languages.
+		"PYTHON*": loads, "PYTHONPATH": places, "PERL5LIB": places, "RUBYLIB": places, "NODE_PATH": places, "PYTHONUNBUFFERED": harmless, "PYTHONDONTWRITEBYTECODE": harmless, "PYTHONIOENCODING": harmless, "PYTHONUTF8": harmless,
+		"PYTHONHASHSEED": harmless, "PYTHONWARNINGS": switches, "PYTHONFAULTHANDLER": switches, "PYTHONOPTIMIZE": switches, "PYTHONTRACEMALLOC": switches,
+		"PERL5*": loads, "PERLLIB": loads, "PERL_UNICODE": harmless, "RUBY*": loads, "GEM_*": loads, "BUNDLE_*": loads, "BUNDLE_WITHOUT": harmless,
+		"NODE_*": loads, "NODE_ENV": harmless, "NODE_NO_WARNINGS": harmless, "NODE_DEBUG": harmless, "NODE_DISABLE_COLORS": harmless, "NODE_OPTIONS": flags,
+		"NODE_TEST_CONTEXT": harmless, "DENO_*": loads, "BUN_*": loads, "LUA_*": loads, "JAVA_TOOL_OPTIONS": loads, "_JAVA_OPTIONS": loads, "JDK_*": loads,
+		"JAVA_HOME": loads, "CLASSPATH": loads, "MAVEN_OPTS": loads, "GRADLE_OPTS": loads, "JAVA_OPTS": loads, "CATALINA_*": loads,
+		"PHPRC": loads, "PHP_INI_SCAN_DIR": loads, "R_*": loads, "JULIA_*": loads, "ERL_*": loads, "ELIXIR_*": loads, "MIX_*": loads, "MIX_ENV": harmless,
+		"GOFLAGS": flags, "GOROOT": loads, "GOPATH": loads, "GOENV": loads, "GOTOOLDIR": loads, "GOTOOLCHAIN": loads, "GOBIN": loads, "GOAUTH": loads, "GOVCS": loads,
+		"GO_EXTLINK_ENABLED": harmless, "GOPACKAGESDRIVER": loads, "GCCGO": loads, "GOPROXY": loads, "GONOSUMDB": loads, "GONOSUMCHECK": loads, "GOINSECURE": loads, "GONOPROXY": loads,
+		"CC": loads, "CXX": loads, "CPP": loads, "FC": loads, "LD": loads, "AR": loads, "AS": loads, "NM": loads, "RANLIB": loads, "STRIP": loads,
+		"OBJCOPY": loads, "PKG_CONFIG*": loads, "CGO_*": flags, "CGO_ENABLED": harmless, "CFLAGS": flags, "CXXFLAGS": flags, "CPPFLAGS": flags, "LDFLAGS": flags,
+		"GCC_EXEC_PREFIX": loads, "COMPILER_PATH": loads, "CCACHE_*": loads, "CMAKE_*": loads, "RUSTC*": loads, "RUSTDOC*": loads, "RUSTFLAGS": flags, "RUSTUP_*": loads,
+		"CARGO_*": loads, "CARGO_TERM_*": harmless, "CARGO_INCREMENTAL": harmless, "CARGO_NET_OFFLINE": harmless, "CARGO_TARGET_DIR": harmless,
+		"MAKEFLAGS": loads, "GNUMAKEFLAGS": loads, "MAKEFILES": loads, "MFLAGS": loads, "MAKE": loads, "NINJA": loads,
+		"npm_*": loads, "NPM_*": loads, "YARN_*": loads, "PNPM_*": loads, "COREPACK_*": loads, "PIP_*": loads, "PIP_NO_INPUT": harmless,
+		"PIP_DISABLE_PIP_VERSION_CHECK": harmless, "UV_*": loads, "POETRY_*": loads, "VIRTUAL_ENV": loads, "CONDA_*": loads,
+		"PYTEST_ADDOPTS": loads, "PYTEST_PLUGINS": loads, "TOX_*": loads, "JUPYTER_*": loads, "ESLINT_*": loads, "PRETTIER_*": loads,
+		"GREP_OPTIONS": flags, "POSIX_ME_HARDER": harmless, "SSH_AUTH_SOCK": loads, "SSH_SK_*": loads, "PINENTRY_*": loads,
+		"AWKPATH": loads, "AWKLIBPATH": loads, "AWK_*": loads, "GAWK_*": loads, "SED_*": loads, "ED_*": loads, "COLUMNS": harmless, "WATCH_*": loads,
+	}
+})
 
 // effectOf returns the effect of a variable.
 func effectOf(name string) effect {
-	if e, ok := variables[name]; ok {
+	if e, ok := variables()[name]; ok {
 		return e
 	}
 	for n := len(name); n > 0; n-- {
-		if e, ok := variables[name[:n]+"*"]; ok {
+		if e, ok := variables()[name[:n]+"*"]; ok {
 			return e
 		}
 	}
