@@ -13,12 +13,15 @@ import (
 // encodes a schema once for each schema around it, and reflects on some sixty fields, which takes longer than the
 // rest of [NewFactory].
 func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, error) {
+	if s == jsonschema.FalseSchema { // the additionalProperties of each struct
+		return append(b, "false"...), nil
+	}
 	rare := *s
 	rare.Items, rare.Properties, rare.AdditionalProperties = nil, nil, nil
 	rare.Type, rare.Enum, rare.Maximum, rare.Minimum = "", nil, "", ""
 	rare.MaxLength, rare.MinLength, rare.Pattern, rare.MaxItems, rare.MinItems = nil, nil, "", nil, nil
 	rare.Required, rare.Description, rare.Default = nil, "", nil
-	if !reflect.ValueOf(&rare).Elem().IsZero() || reflect.ValueOf(s).Elem().IsZero() {
+	if !reflect.ValueOf(&rare).Elem().IsZero() {
 		return appendMarshalled(b, s)
 	}
 	o := objectWriter{b: append(b, '{')}
@@ -44,6 +47,9 @@ func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, error) {
 	o.value("required", s.Required, len(s.Required) > 0)
 	o.text("description", s.Description)
 	o.value("default", s.Default, s.Default != nil)
+	if len(o.b) == len(b)+1 {
+		return appendMarshalled(b, s) // without members: true
+	}
 	return append(o.b, '}'), o.err
 }
 
