@@ -18,11 +18,17 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // else the first paragraph.
 func FirstSentence(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
-	s = OneLine(s)
-	if i := strings.Index(s, ". "); i >= 0 {
-		s = s[:i+1]
+	var b strings.Builder
+	for word := range strings.FieldsSeq(s) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+		if strings.HasSuffix(word, ".") {
+			break
+		}
 	}
-	return s
+	return b.String()
 }
 
 // Plain returns s as one line of at most n visible characters. Hidden characters are dropped; longer text is cut as by
