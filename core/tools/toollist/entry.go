@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
@@ -141,16 +142,20 @@ func ForeignNames(name string) []string { return foreign[foldedName(name)] }
 
 // NamesElsewhere returns the sorted names that other programs use for a built-in tool, as [Entry.Foreign] knows them: in
 // lower case, without hyphens and underscores.
-func NamesElsewhere(tool string) []string {
-	var names []string
+func NamesElsewhere(tool string) []string { return slices.Clone(namesElsewhere()[tool]) }
+
+var namesElsewhere = sync.OnceValue(func() map[string][]string {
+	names := map[string][]string{}
 	for name, ours := range foreign {
-		if slices.Contains(ours, tool) {
-			names = append(names, name, name+"tool")
+		for _, tool := range ours {
+			names[tool] = append(names[tool], name, name+"tool")
 		}
 	}
-	slices.Sort(names)
+	for _, list := range names {
+		slices.Sort(list)
+	}
 	return names
-}
+})
 
 func foldedName(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
