@@ -355,6 +355,10 @@ func (p *processes) closeAll() error {
 	errs := make([]error, len(all))
 	var closing sync.WaitGroup
 	for i, s := range all {
+		if i == len(all)-1 { // most sessions have only one, and no process
+			errs[i] = p.close(s)
+			break
+		}
 		closing.Go(func() { errs[i] = p.close(s) })
 	}
 	closing.Wait()
