@@ -48,7 +48,7 @@ func reflectSchema(t reflect.Type) (raw json.RawMessage, err error) {
 	if len(s.OneOf) > 0 || len(s.AnyOf) > 0 {
 		return nil, errors.New("oneof_required and anyof_required are not supported at the top level; check such rules in Validate")
 	}
-	return appendSchema(make([]byte, 0, 1<<10), s)
+	return encodeSchema(s)
 }
 
 // checkType finds types for which the reflector panics, recurses without end or ignores a field. at is the path of

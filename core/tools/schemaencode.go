@@ -9,102 +9,115 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// appendSchema appends the JSON of a schema as its MarshalJSON returns it, but without escapes of <, > and &. MarshalJSON
+// encodeSchema returns the JSON of a schema as its MarshalJSON returns it, but without escapes of <, > and &. MarshalJSON
 // encodes a schema once for each schema around it, and reflects on some sixty fields, which takes longer than the
 // rest of [NewFactory].
-func appendSchema(b []byte, s *jsonschema.Schema) ([]byte, error) {
+func encodeSchema(s *jsonschema.Schema) ([]byte, error) {
+	w := schemaWriter{b: make([]byte, 0, 1<<10)}
+	w.schema(s)
+	return w.b, w.err
+}
+
+// schemaWriter appends JSON to b. It keeps the first error.
+type schemaWriter struct {
+	b    []byte
+	err  error
+	rest jsonschema.Schema // only for the search of rare members
+}
+
+func (w *schemaWriter) schema(s *jsonschema.Schema) {
 	if s == jsonschema.FalseSchema { // the additionalProperties of each struct
-		return append(b, "false"...), nil
+		w.b = append(w.b, "false"...)
+		return
 	}
-	rare := *s
-	rare.Items, rare.Properties, rare.AdditionalProperties = nil, nil, nil
-	rare.Type, rare.Enum, rare.Maximum, rare.Minimum = "", nil, "", ""
-	rare.MaxLength, rare.MinLength, rare.Pattern, rare.MaxItems, rare.MinItems = nil, nil, "", nil, nil
-	rare.Required, rare.Description, rare.Default = nil, "", nil
-	if !reflect.ValueOf(&rare).Elem().IsZero() {
-		return appendMarshalled(b, s)
+	w.rest = *s
+	w.rest.Items, w.rest.Properties, w.rest.AdditionalProperties = nil, nil, nil
+	w.rest.Type, w.rest.Enum, w.rest.Maximum, w.rest.Minimum = "", nil, "", ""
+	w.rest.MaxLength, w.rest.MinLength, w.rest.Pattern, w.rest.MaxItems, w.rest.MinItems = nil, nil, "", nil, nil
+	w.rest.Required, w.rest.Description, w.rest.Default = nil, "", nil
+	if !reflect.ValueOf(&w.rest).Elem().IsZero() {
+		w.marshal(s)
+		return
 	}
-	o := objectWriter{b: append(b, '{')}
-	o.schema("items", s.Items)
+	start := len(w.b)
+	w.b = append(w.b, '{')
+	w.part("items", s.Items)
 	if s.Properties != nil {
-		o.key("properties")
-		of := objectWriter{b: append(o.b, '{'), err: o.err}
+		w.key("properties")
+		w.b = append(w.b, '{')
 		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-			of.schema(p.Key, p.Value)
+			w.part(p.Key, p.Value)
 		}
-		o.b, o.err = append(of.b, '}'), of.err
+		w.b = append(w.b, '}')
 	}
-	o.schema("additionalProperties", s.AdditionalProperties)
-	o.text("type", s.Type)
-	o.value("enum", s.Enum, len(s.Enum) > 0)
-	o.value("maximum", s.Maximum, s.Maximum != "")
-	o.value("minimum", s.Minimum, s.Minimum != "")
-	o.value("maxLength", s.MaxLength, s.MaxLength != nil)
-	o.value("minLength", s.MinLength, s.MinLength != nil)
-	o.text("pattern", s.Pattern)
-	o.value("maxItems", s.MaxItems, s.MaxItems != nil)
-	o.value("minItems", s.MinItems, s.MinItems != nil)
-	o.value("required", s.Required, len(s.Required) > 0)
-	o.text("description", s.Description)
-	o.value("default", s.Default, s.Default != nil)
-	if len(o.b) == len(b)+1 {
-		return appendMarshalled(b, s) // without members: true
+	w.part("additionalProperties", s.AdditionalProperties)
+	w.text("type", s.Type)
+	w.value("enum", s.Enum, len(s.Enum) > 0)
+	w.value("maximum", s.Maximum, s.Maximum != "")
+	w.value("minimum", s.Minimum, s.Minimum != "")
+	w.value("maxLength", s.MaxLength, s.MaxLength != nil)
+	w.value("minLength", s.MinLength, s.MinLength != nil)
+	w.text("pattern", s.Pattern)
+	w.value("maxItems", s.MaxItems, s.MaxItems != nil)
+	w.value("minItems", s.MinItems, s.MinItems != nil)
+	w.value("required", s.Required, len(s.Required) > 0)
+	w.text("description", s.Description)
+	w.value("default", s.Default, s.Default != nil)
+	if len(w.b) == start+1 { // without members: true
+		w.b = w.b[:start]
+		w.marshal(s)
+		return
 	}
-	return append(o.b, '}'), o.err
+	w.b = append(w.b, '}')
 }
 
-// objectWriter appends the members of a JSON object to b. It keeps the first error.
-type objectWriter struct {
-	b   []byte
-	err error
-}
-
-func (o *objectWriter) key(name string) {
-	if o.b[len(o.b)-1] != '{' {
-		o.b = append(o.b, ',')
+// key appends the name of the next member.
+func (w *schemaWriter) key(name string) {
+	if w.b[len(w.b)-1] != '{' {
+		w.b = append(w.b, ',')
 	}
-	o.set(appendString(o.b, name))
-	o.b = append(o.b, ':')
+	w.string(name)
+	w.b = append(w.b, ':')
 }
 
-func (o *objectWriter) set(b []byte, err error) { o.b, o.err = b, cmp.Or(o.err, err) }
-
-// schema appends a member unless it is nil.
-func (o *objectWriter) schema(name string, s *jsonschema.Schema) {
+// part appends a member unless it is nil.
+func (w *schemaWriter) part(name string, s *jsonschema.Schema) {
 	if s != nil {
-		o.key(name)
-		o.set(appendSchema(o.b, s))
+		w.key(name)
+		w.schema(s)
 	}
 }
 
 // text appends a member unless it is empty.
-func (o *objectWriter) text(name, text string) {
+func (w *schemaWriter) text(name, text string) {
 	if text != "" {
-		o.key(name)
-		o.set(appendString(o.b, text))
+		w.key(name)
+		w.string(text)
 	}
 }
 
-func (o *objectWriter) value(name string, v any, given bool) {
+// value appends a member if it is given.
+func (w *schemaWriter) value(name string, v any, given bool) {
 	if given {
-		o.key(name)
-		o.set(appendMarshalled(o.b, v))
+		w.key(name)
+		w.marshal(v)
 	}
 }
 
-// appendString is appendMarshalled for a string.
-func appendString(b []byte, s string) ([]byte, error) {
+// string is marshal for a string.
+func (w *schemaWriter) string(s string) {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf { // encoding/json escapes some of these
-			return appendMarshalled(b, s)
+			w.marshal(s)
+			return
 		}
 	}
-	return appendText(b, s), nil
+	w.b = appendText(w.b, s)
 }
 
-func appendMarshalled(b []byte, v any) ([]byte, error) {
+func (w *schemaWriter) marshal(v any) {
 	encoded, err := json.Marshal(v)
-	return append(b, unescapeHTML(encoded)...), err
+	w.b, w.err = append(w.b, unescapeHTML(encoded)...), cmp.Or(w.err, err)
 }
 
 // unescapeHTML undoes the escapes of <, > and & that the reflector's encoder adds, so that descriptions stay readable.

@@ -47,7 +47,7 @@ func TestSchemasAreEncodedLikeTheirMarshalJSON(t *testing.T) {
 		s := r.ReflectFromType(of)
 		want, err := json.Marshal(s)
 		require.NoError(t, err)
-		got, err := appendSchema(nil, s)
+		got, err := encodeSchema(s)
 		require.NoError(t, err)
 		require.Equal(t, string(unescapeHTML(want)), string(got))
 		require.True(t, json.Valid(got))
@@ -56,6 +56,6 @@ func TestSchemasAreEncodedLikeTheirMarshalJSON(t *testing.T) {
 
 func TestSchemaWithAValueThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
-	_, err := appendSchema(nil, &jsonschema.Schema{Items: &jsonschema.Schema{Default: func() {}}, Type: "array"})
+	_, err := encodeSchema(&jsonschema.Schema{Items: &jsonschema.Schema{Default: func() {}}, Type: "array"})
 	require.ErrorContains(t, err, "unsupported type")
 }
