@@ -72,27 +72,20 @@ func merge(o Options, all []*layerOf) (merged, error) {
 
 // newJoiner returns a joiner that contains only the defaults.
 func newJoiner(o Options) *joiner {
-	j := &joiner{
+	return &joiner{
 		o: o, objects: map[string]any{}, origins: map[string][]Origin{},
 		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // not part of any key, so that keys are not split
 	}
-	for _, k := range known().keys {
-		value, ok := defaultIn(o.layout(), k.Path)
-		switch {
-		case !ok:
-		case k.kind == aMap:
-			j.objects[k.Path] = value
-		default:
-			j.store.SetDefault(k.Path, value)
-		}
-	}
-	return j
 }
 
-// get returns the merged value of a key so far, nil for none.
+// get returns the merged value of a key so far, nil for none. It sets the default
+// first, because few keys are ever looked up. Maps have no defaults.
 func (j *joiner) get(k *Key) any {
 	if k.kind == aMap {
 		return j.objects[k.Path]
+	}
+	if value, ok := defaultIn(j.o.layout(), k.Path); ok {
+		j.store.SetDefault(k.Path, value)
 	}
 	return j.store.Get(k.Path)
 }
