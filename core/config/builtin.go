@@ -30,12 +30,11 @@ import (
 // under the names of the layout.
 func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
-	files, err := bind(c, file.Factories, c.fileServices(sh, s), c.params().Tools.inDefaultSet)
+	factories := file.Factories
 	if s.state.Limits().ChangedRegionsAbove > 0 {
-		for i, t := range files {
-			files[i] = file.DescribeRegions(t)
-		}
+		factories = file.RegionsFactories
 	}
+	files, err := bind(c, factories, c.fileServices(sh, s), c.params().Tools.inDefaultSet)
 	bound.add(nil, err)
 	bound.add(c.openDialects(s, files))
 	bound.add(bind(c, search.Factories, search.Services{

@@ -360,6 +360,19 @@ func TestProtect(t *testing.T) {
 	require.Equal(t, "tool \"x\", step s: why", (&tools.Defect{Tool: "x", Step: "s", Cause: "why"}).Error())
 }
 
+// Another description changes nothing else, and not the original factory.
+func TestFactoryDescribing(t *testing.T) {
+	f := greeterFactory(t)
+	before := f.Spec()
+	told := f.Describing("Greets well.").Bind(new(services))
+	require.Equal(t, before, f.Spec())
+	want := before
+	want.Description = "Greets well."
+	require.Equal(t, want, told.Spec())
+	_, err := told.Build(json.RawMessage(`{"name":"Eve"}`))
+	require.NoError(t, err)
+}
+
 // The tools of a factory may declare another schema than the one that checks arguments. The tools of the original
 // factory are unchanged.
 func TestFactoryDeclaring(t *testing.T) {

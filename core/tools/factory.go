@@ -114,6 +114,13 @@ func (f *Factory[S]) Declaring(schema json.RawMessage) *Factory[S] {
 	return &other
 }
 
+// Describing returns a factory whose tools have another description. The two share everything else.
+func (f *Factory[S]) Describing(description string) *Factory[S] {
+	other := *f
+	other.spec.Description = description
+	return &other
+}
+
 // Compile compiles the schema now, see [Schema.Compile], and the output schema if there is one.
 func (f *Factory[S]) Compile() error {
 	if err := f.schema.Compile(); err != nil || f.spec.OutputSchema == nil {

@@ -11,13 +11,6 @@ func Rename(t DeclarativeTool, name string) DeclarativeTool {
 	return withSpec(t, spec)
 }
 
-// Describe returns t with another description for models. The two share everything else.
-func Describe(t DeclarativeTool, description string) DeclarativeTool {
-	spec := t.Spec()
-	spec.Description = description
-	return withSpec(t, spec)
-}
-
 // withSpec returns t with another Spec, whose name appears in error messages if t supports that.
 func withSpec(t DeclarativeTool, spec Spec) DeclarativeTool {
 	if b, ok := t.(interface{ withSpec(Spec) DeclarativeTool }); ok {

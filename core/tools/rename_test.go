@@ -46,23 +46,3 @@ func TestRenamedToolRefusesUnderItsName(t *testing.T) {
 
 // plain is a tool not created by core/tools.
 type plain struct{ tools.DeclarativeTool }
-
-// A description for a session changes nothing else, and not the original tool.
-func TestDescribe(t *testing.T) {
-	plain, err := tools.Define("own_tool", "Does something.", tools.KindRead, func(context.Context, struct{}) (tools.Result, error) {
-		return tools.Result{LLMContent: tools.Text("done")}, nil
-	})
-	require.NoError(t, err)
-	for _, original := range []tools.DeclarativeTool{plain, tools.Rename(plain, "other_tool")} {
-		told := tools.Describe(original, "Does it well.")
-		want := original.Spec()
-		require.Equal(t, "Does something.", want.Description)
-		want.Description = "Does it well."
-		require.Equal(t, want, told.Spec())
-		inv, err := told.Build([]byte(`{}`))
-		require.NoError(t, err)
-		r, err := inv.Execute(t.Context(), nil)
-		require.NoError(t, err)
-		require.Equal(t, "done", r.LLMContent.String())
-	}
-}

@@ -2,21 +2,26 @@ package file
 
 import (
 	"slices"
-
-	"github.com/fettle-dev/fettle/core/tools"
+	"sync"
 )
 
 // regionsDescription is added to the descriptions of tools whose results may be shortened.
 const regionsDescription = " A longer file has changed_regions instead of content."
 
-// DescribeRegions returns t, one of the tools that change files, with a description that also explains changed_regions;
-// other tools are returned unchanged. It is for sessions with the limit ChangedRegionsAbove of [filestate.Limits].
-func DescribeRegions(t tools.DeclarativeTool) tools.DeclarativeTool {
-	spec := t.Spec()
-	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
-		if slices.Contains([]string{SafePatch, WriteFile, Edit, ApplyPatch, TextEditor}, name) {
-			return tools.Describe(t, spec.Description+regionsDescription)
+// RegionsFactories is [Factories] with descriptions that also explain changed_regions, for sessions with the limit
+// ChangedRegionsAbove of [filestate.Limits].
+func RegionsFactories() ([]*Factory, error) { return regionsFactories() }
+
+var regionsFactories = sync.OnceValues(func() ([]*Factory, error) {
+	all, err := factories()
+	if err != nil {
+		return nil, err
+	}
+	all = slices.Clone(all)
+	for i, f := range all {
+		if spec := f.Spec(); slices.Contains([]string{SafePatch, WriteFile, Edit, ApplyPatch, TextEditor}, spec.Name) {
+			all[i] = f.Describing(spec.Description + regionsDescription)
 		}
 	}
-	return t
-}
+	return all, nil
+})
