@@ -26,8 +26,8 @@ const (
 	// settledTimes is the age of times from which the next change gets other ones, on a file system whose times have fractions
 	// of seconds: several ticks of the kernel's clock.
 	settledTimes = 100 * time.Millisecond
-	// settledSeconds is that age on one that has only seconds.
-	settledSeconds = 2 * time.Second
+	// settledCoarse is that age on one that has only seconds.
+	settledCoarse = 2 * time.Second
 )
 
 // search returns the names that look finds in the directory dir at p. If there was none of them and
@@ -62,7 +62,7 @@ func (a *absences) settled(dir Info) bool {
 	}
 	age := now().Sub(time.Unix(0, max(dir.MtimeNS, dir.CtimeNS)))
 	fractions := dir.CtimeNS%int64(time.Second) != 0 // the mtime may have been set
-	return age > settledSeconds || fractions && age > settledTimes
+	return age > settledCoarse || fractions && age > settledTimes
 }
 
 func (a *absences) add(key string, dir Info) {
