@@ -33,11 +33,17 @@ func (t *terminal) offerEnd(bool) bool {
 	case <-limit.C:
 	case <-t.end:
 	}
-	if hasInput(fd) {
+	if hasInput(fd) && !key {
 		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
 		return false
 	}
 	if key {
+		// A flush would not tell whether the process took the key before. A process that is in a read
+		// keeps others out, and takes it.
+		back, _ := uninterrupted(func() (int, error) { return unix.Read(fd, make([]byte, 1)) })
+		if back == 1 {
+			return false
+		}
 		t.keys--
 	}
 	return true
