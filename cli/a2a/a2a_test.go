@@ -256,6 +256,24 @@ func TestRestart(t *testing.T) {
 	require.Equal(t, asks.ContextID, next.ContextID)
 }
 
+// FD-04: a task works once its prompt is recorded, so that a client that sees it finds it after a restart.
+func TestSubmittedUntilRecorded(t *testing.T) {
+	c := connect(t, `{"turns": [{"text": "One."}]}`)
+	began, proceed := filepath.Join(c.home, "began"), filepath.Join(c.home, "proceed")
+	hook := jsonOf(map[string]any{"type": "command", "command": "touch '" + began + "'; until test -e '" + proceed + "'; do sleep 0.01; done"})
+	require.NoError(t, os.MkdirAll(filepath.Join(c.home, ".fettle"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, ".fettle", "settings.json"), []byte(`{"hooks": {"BeforeAgent": [{"hooks": [`+hook+`]}]}}`), 0o600))
+	sent := c.task("message/send", strings.Replace(message("", "", text("x")), "{", `{"configuration":{"blocking":false},`, 1))
+	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
+	require.Eventually(t, func() bool { return exists(began) }, time.Minute, 10*time.Millisecond)
+	state := func() protocol.TaskState {
+		return c.task("tasks/get", `{"id":"`+string(sent.ID)+`"}`).Status.State
+	}
+	require.Equal(t, protocol.TaskStateSubmitted, state())
+	require.NoError(t, os.WriteFile(proceed, nil, 0o600))
+	require.Eventually(t, func() bool { return state() == protocol.TaskStateCompleted }, time.Minute, 10*time.Millisecond)
+}
+
 // FD-04: an idle recorded session is closed for a new one; a session that is not recorded is not.
 func TestSessionLimit(t *testing.T) {
 	one := func(f *serveFlags) { f.sessions = 1 }

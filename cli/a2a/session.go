@@ -171,9 +171,11 @@ func (s *session) work(t *task, text string) {
 		return
 	}
 	s.turn(t)
-	t.set(protocol.TaskStateWorking)
 	r := &running{session: s, task: t, isCommand: strings.HasPrefix(text, "/"), state: protocol.TaskStateCompleted}
 	for e := range s.host.Submit(t.ctx, text) {
+		if e.Kind == interactive.EventAgent {
+			t.begin() // the prompt is recorded, so that the task is known after a restart
+		}
 		r.event(e)
 	}
 	s.turn(nil)

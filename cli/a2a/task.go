@@ -98,6 +98,11 @@ func paused(s protocol.TaskState) bool {
 	return s.Terminal() || s == protocol.TaskStateInputRequired
 }
 
+// active reports whether a message of a state is an activity.
+func active(s protocol.TaskState) bool {
+	return s == protocol.TaskStateSubmitted || s == protocol.TaskStateWorking
+}
+
 // snapshot returns the task as it is, with the last messages of its history; length nil: all.
 func (t *task) snapshot(length *int) *protocol.Task {
 	t.mu.Lock()
@@ -125,12 +130,21 @@ func (t *task) set(state protocol.TaskState, parts ...protocol.Part) {
 	t.change(state, parts...)
 }
 
+// begin sets the state working, once.
+func (t *task) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.status.State == protocol.TaskStateSubmitted {
+		t.change(protocol.TaskStateWorking)
+	}
+}
+
 // change requires t.mu. A terminal state does not change.
 func (t *task) change(state protocol.TaskState, parts ...protocol.Part) {
 	if t.status.State.Terminal() {
 		return
 	}
-	if m := t.status.Message; m != nil && t.status.State != protocol.TaskStateWorking {
+	if m := t.status.Message; m != nil && !active(t.status.State) {
 		t.remember(m)
 	}
 	var m *protocol.Message
@@ -178,8 +192,8 @@ func (t *task) say(text string) {
 func (t *task) note(data map[string]any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.status.State == protocol.TaskStateWorking { // not while a question is open
-		t.change(protocol.TaskStateWorking, protocol.DataPart{Data: data})
+	if active(t.status.State) { // not while a question is open
+		t.change(t.status.State, protocol.DataPart{Data: data})
 	}
 }
 
