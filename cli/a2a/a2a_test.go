@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,35 @@ func (c *client) task(method, params string) *protocol.Task {
 	return &t
 }
 
+// stream sends a message, and returns the states and the pieces of the answer that follow.
+func (c *client) stream(params string) (all []string, last protocol.TaskID) {
+	c.t.Helper()
+	resp := c.post(`{"jsonrpc":"2.0","id":1,"method":"message/stream","params":` + params + `}`)
+	defer resp.Body.Close()
+	require.Equal(c.t, "text/event-stream", resp.Header.Get("Content-Type"))
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var got response
+		require.NoError(c.t, json.Unmarshal([]byte(data), &got))
+		e, err := protocol.UnmarshalEventJSON(got.Result)
+		require.NoError(c.t, err)
+		last = e.TaskInfo().TaskID
+		switch e := e.(type) {
+		case *protocol.Task:
+			all = append(all, "task "+string(e.Status.State))
+		case *protocol.TaskArtifactUpdateEvent:
+			all = append(all, e.Artifact.Parts[0].(protocol.TextPart).Text)
+		case *protocol.TaskStatusUpdateEvent:
+			all = append(all, fmt.Sprint(e.Status.State, " ", e.Final))
+		}
+	}
+	return all, last
+}
+
 // message returns the parameters of a message to a task or a context; part is one part in JSON.
 func message(task protocol.TaskID, in, part string) string {
 	m := map[string]any{"kind": "message", "role": "user", "messageId": "m", "parts": []any{json.RawMessage(part)}}
@@ -185,33 +215,9 @@ func TestApproval(t *testing.T) {
 // FD-04: a stream begins with the task, and ends at a question and at the end.
 func TestStream(t *testing.T) {
 	c := connect(t, patchTurns)
-	states := func(params string) (all []string, last protocol.TaskID) {
-		resp := c.post(`{"jsonrpc":"2.0","id":1,"method":"message/stream","params":` + params + `}`)
-		defer resp.Body.Close()
-		require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
-		lines := bufio.NewScanner(resp.Body)
-		for lines.Scan() {
-			data, ok := strings.CutPrefix(lines.Text(), "data: ")
-			if !ok {
-				continue
-			}
-			var got response
-			require.NoError(t, json.Unmarshal([]byte(data), &got))
-			e, err := protocol.UnmarshalEventJSON(got.Result)
-			require.NoError(t, err)
-			last = e.TaskInfo().TaskID
-			switch e := e.(type) {
-			case *protocol.Task:
-				all = append(all, "task "+string(e.Status.State))
-			case *protocol.TaskArtifactUpdateEvent:
-				all = append(all, e.Artifact.Parts[0].(protocol.TextPart).Text)
-			case *protocol.TaskStatusUpdateEvent:
-				if e.Status.State != protocol.TaskStateWorking {
-					all = append(all, fmt.Sprint(e.Status.State, " ", e.Final))
-				}
-			}
-		}
-		return all, last
+	states := func(params string) ([]string, protocol.TaskID) {
+		all, last := c.stream(params)
+		return slices.DeleteFunc(all, func(one string) bool { return one == "working false" }), last
 	}
 	all, id := states(message("", "", text("Make it loud.")))
 	require.Equal(t, []string{"task submitted", "I read it.", "input-required true"}, all)
@@ -272,6 +278,20 @@ func TestSubmittedUntilRecorded(t *testing.T) {
 	require.Equal(t, protocol.TaskStateSubmitted, state())
 	require.NoError(t, os.WriteFile(proceed, nil, 0o600))
 	require.Eventually(t, func() bool { return state() == protocol.TaskStateCompleted }, time.Minute, 10*time.Millisecond)
+}
+
+// FD-04: a prompt that is not recorded never works. Activities before it is recorded are those of a submitted task.
+func TestNeverWorking(t *testing.T) {
+	for prompt, want := range map[string][]string{
+		"x":        {"task submitted", "rejected true"},
+		"@missing": {"task submitted", "submitted false", "rejected true"},
+	} {
+		c := connect(t, `{"turns": [{"text": "One."}]}`)
+		require.NoError(t, os.MkdirAll(filepath.Join(c.home, ".fettle"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(c.home, ".fettle", "settings.json"), []byte(`{"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}}`), 0o600))
+		all, _ := c.stream(message("", "", text(prompt)))
+		require.Equal(t, want, all)
+	}
 }
 
 // FD-04: an idle recorded session is closed for a new one; a session that is not recorded is not.

@@ -42,6 +42,10 @@ func TestRecorded(t *testing.T) {
 			r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "more"})
 			return r, nil
 		}), "commit"},
+		"something added to nothing": {func(context.Context) (tools.Result, error) { return tools.Result{}, nil }, becomes(func(r tools.Result) (tools.Result, error) {
+			r.LLMContent = tools.Text("more")
+			return r, nil
+		}), "commit"},
 		"a context":         {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) { return r.WithContext("more"), nil }), "commit"},
 		"a step that fails": {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(tools.Result) (tools.Result, error) { return tools.Result{}, errors.New("no") }), "commit"},
 		"other content":     {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) { r.LLMContent = tools.Text("other"); return r, nil }), "withhold commit"},

@@ -364,12 +364,12 @@ func TestProtect(t *testing.T) {
 func TestFactoryDescribing(t *testing.T) {
 	f := greeterFactory(t)
 	before := f.Spec()
-	told := f.Describing("Greets well.").Bind(new(services))
+	described := f.Describing("Greets well.").Bind(new(services))
 	require.Equal(t, before, f.Spec())
 	want := before
 	want.Description = "Greets well."
-	require.Equal(t, want, told.Spec())
-	_, err := told.Build(json.RawMessage(`{"name":"Eve"}`))
+	require.Equal(t, want, described.Spec())
+	_, err := described.Build(json.RawMessage(`{"name":"Eve"}`))
 	require.NoError(t, err)
 }
 

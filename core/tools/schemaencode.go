@@ -46,7 +46,12 @@ func (w *schemaWriter) schema(s *jsonschema.Schema) {
 		w.key("properties")
 		w.b = append(w.b, '{')
 		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-			w.part(p.Key, p.Value)
+			w.key(p.Key)
+			if p.Value == nil {
+				w.marshal(nil)
+				continue
+			}
+			w.schema(p.Value)
 		}
 		w.b = append(w.b, '}')
 	}

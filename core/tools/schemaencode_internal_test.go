@@ -54,6 +54,18 @@ func TestSchemasAreEncodedLikeTheirMarshalJSON(t *testing.T) {
 	}
 }
 
+func TestSchemaOfAPropertyThatIsNil(t *testing.T) {
+	t.Parallel()
+	properties := jsonschema.NewProperties()
+	properties.Set("a", nil)
+	s := &jsonschema.Schema{Type: "object", Properties: properties}
+	want, err := json.Marshal(s)
+	require.NoError(t, err)
+	got, err := encodeSchema(s)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
 func TestSchemaWithAValueThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	_, err := encodeSchema(&jsonschema.Schema{Items: &jsonschema.Schema{Default: func() {}}, Type: "array"})

@@ -191,8 +191,8 @@ func at(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// set returns a function that returns the set of the names in a text. It is made at the first
-// call.
+// set returns a function that returns the set of the names in a text. The set is built at the
+// first call.
 func set(names string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		all := map[string]bool{}

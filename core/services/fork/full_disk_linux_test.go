@@ -30,7 +30,7 @@ func TestFullFileSystem(t *testing.T) {
 		created, refused, done := 0, 0, 0
 		for pages := 0; pages <= 60; pages += stride {
 			require.NoError(t, syscall.Mount("tmpfs", small, "tmpfs", 0, "size=512k"))
-			defer syscall.Unmount(small, syscall.MNT_DETACH) // it fails unless the test has
+			defer syscall.Unmount(small, syscall.MNT_DETACH) // an error if it is unmounted already
 			top := filepath.Join(small, "t")
 			p := &project{t: t, dir: filepath.Join(top, "p"), state: filepath.Join(top, "state"), recovery: filepath.Join(top, "recovery"), mode: mode}
 			before := map[string]string{"a": ten, "b": ten, "c": ten}

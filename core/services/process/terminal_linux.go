@@ -25,6 +25,11 @@ func (t *terminal) offerEnd(bool) bool {
 	if key && t.keys == 0 || hasInput(fd) {
 		return false
 	}
+	// hasInput does not report fewer bytes than the program waits for.
+	unread, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
+	if err != nil {
+		return false
+	}
 	t.typeEnd()
 	const offered = 5 * time.Millisecond // enough for a process that already waits
 	limit := time.NewTimer(offered)
@@ -38,11 +43,13 @@ func (t *terminal) offerEnd(bool) bool {
 		return false
 	}
 	if key {
-		// A flush would not tell whether the process took the key before. A process that is in a read
-		// keeps others out, and takes it.
-		back, _ := uninterrupted(func() (int, error) { return unix.Read(fd, make([]byte, 1)) })
-		if back == 1 {
-			return false
+		// A flush would not tell whether the process took the key before. A process that is blocked in a
+		// read holds the terminal's read lock: this read then fails, and the process receives the key.
+		if unread == 0 {
+			n, _ := uninterrupted(func() (int, error) { return unix.Read(fd, make([]byte, 1)) })
+			if n == 1 {
+				return false
+			}
 		}
 		t.keys--
 	}

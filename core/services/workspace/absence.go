@@ -11,11 +11,13 @@ type timed interface {
 	// times returns the identity and the times of the directory; false if they do not show each
 	// change of its entries.
 	times() (Info, bool)
+	// now returns the time that a change would get.
+	now() time.Time
 }
 
 // absences remembers directories without any of some names. The zero value is empty.
 type absences struct {
-	now func() time.Time // nil: time.Now
+	now func() time.Time // nil: the clock of the directory
 
 	mu   sync.Mutex
 	dirs map[string]Info // when they were searched, by path and names
@@ -23,10 +25,10 @@ type absences struct {
 
 const (
 	maxAbsences = 4096
-	// settledTimes is the age of times from which the next change gets other ones, on a file system whose times have fractions
-	// of seconds: several ticks of the kernel's clock.
-	settledTimes = 100 * time.Millisecond
-	// settledCoarse is that age on one that has only seconds.
+	// settledFine is the age from which the next change of a directory gets a later time, if the file system stores fractions of
+	// seconds: several ticks of the kernel's clock.
+	settledFine = 100 * time.Millisecond
+	// settledCoarse is that age if it stores seconds only.
 	settledCoarse = 2 * time.Second
 )
 
@@ -49,20 +51,24 @@ func (a *absences) search(dir directory, p Path, names []string, look func() ([]
 		return nil, nil
 	}
 	found, err := look()
-	if err == nil && len(found) == 0 && a.settled(info) {
+	if err == nil && len(found) == 0 && settled(info, a.time(t)) {
 		a.add(key, info)
 	}
 	return found, err
 }
 
-func (a *absences) settled(dir Info) bool {
-	now := time.Now
+func (a *absences) time(dir timed) time.Time {
 	if a.now != nil {
-		now = a.now
+		return a.now()
 	}
-	age := now().Sub(time.Unix(0, max(dir.MtimeNS, dir.CtimeNS)))
+	return dir.now()
+}
+
+// settled reports whether the next change of a directory gets other times than these.
+func settled(dir Info, now time.Time) bool {
+	age := now.Sub(time.Unix(0, max(dir.MtimeNS, dir.CtimeNS)))
 	fractions := dir.CtimeNS%int64(time.Second) != 0 // the mtime may have been set
-	return age > settledCoarse || fractions && age > settledTimes
+	return age > settledCoarse || fractions && age > settledFine
 }
 
 func (a *absences) add(key string, dir Info) {

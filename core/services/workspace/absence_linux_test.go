@@ -118,6 +118,25 @@ func TestAbsence(t *testing.T) {
 	require.LessOrEqual(t, len(w.absent.dirs), maxAbsences)
 }
 
+// The clock of a directory is that of its times, which may be behind the time of day.
+func TestClockOfTimes(t *testing.T) {
+	top := t.TempDir()
+	dir, err := openDirectory(top)
+	require.NoError(t, err)
+	defer dir.close()
+	clock, ok := dir.(timed)
+	if !ok {
+		t.Skip("no openat2")
+	}
+	before := clock.now()
+	require.NoError(t, os.WriteFile(filepath.Join(top, "file"), nil, 0o600))
+	info, ok := clock.times()
+	if !ok {
+		t.Skip("a file system whose times are not relied on")
+	}
+	require.LessOrEqual(t, before.UnixNano(), info.CtimeNS)
+}
+
 // The age from which times are relied on depends on their resolution.
 func TestSettled(t *testing.T) {
 	changed := time.Unix(1_800_000_000, 0)
@@ -133,8 +152,8 @@ func TestSettled(t *testing.T) {
 		{1, 0, 100*time.Millisecond + 1, false}, // the mtime was set
 		{time.Hour, 1, 0, false},
 	} {
-		a := absences{now: func() time.Time { return changed.Add(max(c.mtime, c.ctime) + c.age) }}
+		now := changed.Add(max(c.mtime, c.ctime) + c.age)
 		info := Info{MtimeNS: changed.Add(c.mtime).UnixNano(), CtimeNS: changed.Add(c.ctime).UnixNano()}
-		require.Equal(t, c.settled, a.settled(info), "%+v", c)
+		require.Equal(t, c.settled, settled(info, now), "%+v", c)
 	}
 }

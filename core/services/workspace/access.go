@@ -175,16 +175,16 @@ func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 // entry describes a name in the directory p, open as dir; ok is false if the name no longer exists.
 func (w *Workspace) entry(dir directory, p Path, name string) (e Entry, ok bool) {
 	e = Entry{Name: name}
-	child := newPath(p.Root(), filepath.Join(p.rel(), name))
+	child := func() Path { return newPath(p.Root(), filepath.Join(p.rel(), name)) }
 	info, err := dir.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return e, false
 	case err != nil:
-		e.Err = w.failure("workspace.stat", child, err)
+		e.Err = w.failure("workspace.stat", child(), err)
 	case info.Mode&fs.ModeSymlink != 0:
 		e.Link = true
-		e.Info, e.Err = w.Stat(child)
+		e.Info, e.Err = w.Stat(child())
 	default:
 		e.Info = info
 	}

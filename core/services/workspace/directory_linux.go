@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,6 +61,16 @@ func (d fdDirectory) times() (Info, bool) {
 	}
 	info, err := d.identity()
 	return info, err == nil && info.Dev == d.timed
+}
+
+// now reads the clock of the kernel that gives files their times. Unlike the time of day, it stands still while the kernel
+// cannot advance it.
+func (fdDirectory) now() time.Time {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &ts) != nil {
+		return time.Time{} // nothing is old enough
+	}
+	return time.Unix(ts.Unix())
 }
 
 // lacksOpenat2 recognizes the errors of a kernel before 5.6 and of sandboxes that filter system
