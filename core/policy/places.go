@@ -159,6 +159,7 @@ func destination(p *shell.Part) (string, bool) {
 // there are none.
 func (e *Engine) Paths(c Call) []string {
 	s := e.now.Load()
+	// Most calls concern no path: paths would decide the same, with a copy of the arguments.
 	if c.Kind != "edit" && c.Mode != ModePlan && c.Tool != agentTool {
 		if found := s.find(&c, nil); !found.patterned && found.shell == nil {
 			return nil
