@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -43,6 +45,24 @@ func BenchmarkCall(b *testing.B) {
 	}
 	over("pipe", func(b *testing.B, s *server.Server) sdk.Transport {
 		return stdio(b, s).transport()
+	})
+	b.Run("lines", func(b *testing.B) { // a pipe and a client that decodes nothing
+		w := stdio(b, server.New(options(newShop())))
+		out := bufio.NewReader(w.out)
+		exchange := func(text string) {
+			if _, err := io.WriteString(w.in, text); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := out.ReadSlice('\n'); err != nil {
+				b.Fatal(err)
+			}
+		}
+		exchange(hello)
+		call := request(2, "tools/call", `{"name":"echo","arguments":{"a":1}}`)
+		b.ReportAllocs()
+		for b.Loop() {
+			exchange(call)
+		}
 	})
 	over("process", func(b *testing.B, _ *server.Server) sdk.Transport {
 		cmd := exec.CommandContext(context.WithoutCancel(b.Context()), os.Args[0])

@@ -24,7 +24,9 @@ type lines struct {
 	out    io.Writer
 	limit  int
 	linger time.Duration
-	batch  func() bool // reports whether the client's revision has batches
+
+	revision func() string // negotiated with the client; "": none yet
+	method   string        // of direct calls; "": there are none
 
 	in     chan line // read, not processed yet
 	queue  []jsonrpc.Message
@@ -66,9 +68,9 @@ type batch struct {
 
 // newLines returns a connection that reads in and writes out until it is closed.
 // Its reader ends when in does, which may be later.
-func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, batches func() bool) *lines {
+func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, revision func() string) *lines {
 	c := &lines{
-		out: out, limit: limit, linger: linger, batch: batches,
+		out: out, limit: limit, linger: linger, revision: revision,
 		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*batch{},
 	}
 	go c.read(bufio.NewReaderSize(in, 64<<10))
@@ -216,7 +218,7 @@ func (c *lines) acceptBatch(ctx context.Context, text []byte) {
 		return
 	}
 	var all []json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil || len(all) == 0 || !c.batch() {
+	if err := json.Unmarshal(text, &all); err != nil || len(all) == 0 || !c.batches() {
 		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "Batches are not supported by this revision of the protocol, and no batch may be empty.")
 		return
 	}
@@ -253,12 +255,21 @@ func (c *lines) settle(ctx context.Context) bool {
 	}
 }
 
+// batches reports whether the client's revision has batches.
+func (c *lines) batches() bool {
+	r := c.revision()
+	return r != "" && r < "2025-06-18"
+}
+
 // decode decodes valid JSON as a message, or answers that it is not a message.
 func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool) {
 	m, err := decodeMessage(text)
 	if err != nil {
 		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message.")
 		return nil, false
+	}
+	if r, ok := m.(*jsonrpc.Request); ok {
+		c.direct(r)
 	}
 	return m, true
 }

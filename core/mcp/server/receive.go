@@ -89,6 +89,10 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			return with(s, ctx, r, s.listTools)
 		case *sdk.CallToolRequest:
 			return s.callTool(ctx, r)
+		case *sdk.ServerRequest[*directParams]:
+			sent := method
+			method = "tools/call" // for wire
+			return s.callDirect(ctx, sent, r)
 		case *sdk.ListResourcesRequest:
 			return with(s, ctx, r, s.listResources)
 		case *sdk.ListResourceTemplatesRequest:

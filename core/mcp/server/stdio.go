@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"time"
@@ -20,11 +21,20 @@ import (
 // an error and otherwise ignored. At the end in is closed if it is an io.Closer;
 // a Read of in, or a Write of out, that blocks even then is left behind.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return s.stdio(ctx, in, out, directKey+"/"+rand.Text()) // no client knows it
+}
+
+// stdio is Stdio with the method of direct calls; "": there are none.
+func (s *Server) stdio(ctx context.Context, in io.Reader, out io.Writer, method string) error {
 	c := s.begin(ctx, kind{})
 	if c == nil {
 		return fault.New(fault.NotInitialized, "server.stdio", "The server is closed.", "Create a new one.")
 	}
-	l := newLines(in, out, s.o.RequestBytes, s.o.Linger, c.batches)
+	if err := c.acceptDirect(method); err != nil {
+		return errors.Join(err, c.end())
+	}
+	l := newLines(in, out, s.o.RequestBytes, s.o.Linger, c.revision)
+	l.method = method
 	conn, err := c.sdk.Connect(c.ctx, l, nil)
 	if err != nil {
 		l.shut()
@@ -47,12 +57,6 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-time.After(time.Second):
 	}
 	return err
-}
-
-// batches reports whether the client's revision has batches.
-func (s *session) batches() bool {
-	r := s.revision()
-	return r != "" && r < "2025-06-18"
 }
 
 // revision returns the negotiated revision of a session, "" before the

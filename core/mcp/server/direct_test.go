@@ -1,0 +1,164 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
+	"github.com/fettle-dev/fettle/core/mcp/server"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/host"
+	"github.com/stretchr/testify/require"
+)
+
+// directMethod is the method of direct calls in these tests.
+const directMethod = "fettle/direct-call/test"
+
+// serveText serves what a client sends after the negotiation, and returns the lines that the
+// server writes to it.
+func serveText(t testing.TB, s *server.Server, method, greeting, text string) []string {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := s.StdioMethod(t.Context(), inR, outW, method)
+		_ = outW.Close()
+		done <- err
+	}()
+	_, err := io.WriteString(inW, greeting)
+	require.NoError(t, err)
+	out := bufio.NewReader(outR)
+	_, err = out.ReadString('\n') // the negotiation is complete
+	require.NoError(t, err)
+	go func() {
+		_, _ = io.WriteString(inW, text)
+		_ = inW.Close()
+	}()
+	rest, err := io.ReadAll(out)
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+	var lines []string
+	for line := range strings.Lines(string(rest)) {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// quoting returns a server whose calls report progress and return their name and
+// arguments.
+func quoting() *server.Server {
+	o := options(newShop())
+	open := o.Open
+	o.Open = func(ctx context.Context, c server.Client) (*mcpservice.Service, error) {
+		svc, err := open(ctx, c)
+		if err == nil {
+			svc.Call = func(ctx context.Context, name string, args json.RawMessage) tools.Result {
+				host.FromContext(ctx).Progress(host.Progress{Done: 1, Message: name})
+				return tools.Result{LLMContent: tools.Text(fmt.Sprintf("%s %s", name, args))}
+			}
+		}
+		return svc, err
+	}
+	return server.New(o)
+}
+
+// sameAnswers compares the answers to a line with those without direct calls.
+func sameAnswers(t testing.TB, greeting, line string) []any {
+	t.Helper()
+	var got [2][]any
+	for i, method := range []string{directMethod, ""} {
+		for _, answer := range serveText(t, quoting(), method, greeting, line+"\n") {
+			var m any
+			require.NoError(t, json.Unmarshal([]byte(answer), &m), answer)
+			got[i] = append(got[i], m)
+		}
+	}
+	require.Equal(t, got[1], got[0], line)
+	return got[0]
+}
+
+// EX-20: a call whose parameters the connection decodes is answered as the SDK answers it.
+func TestDirectCalls(t *testing.T) {
+	call := func(params string) string { return strings.TrimSpace(request(7, "tools/call", params)) }
+	modern := strings.TrimSpace(modernCall(7, "echo", ""))
+	batches := strings.Replace(hello, "2025-11-25", "2025-03-26", 1)
+	for _, line := range []string{
+		call(`{"name":"echo","arguments":{"a":1}}`), call(`{"name":"echo"}`), call(`{"name":"echo","arguments":null}`), call(`{"name":"echo","arguments":[1]}`),
+		call(`{"name":"echoes","arguments":{"a":"\ud83d\ude00\u003c\n"}}`), call(`{"name":"\u0065cho","arguments":  { "a" : 1 } }`),
+		call(`{"name":"echo","_meta":{"progressToken":3}}`), call(`{"name":"echo","_meta":{"progressToken":"p"},"arguments":{}}`), call(`{"name":"echo","_meta":{"progressToken":{}}}`),
+		call(`{"name":"echo","_meta":{"x":[1,{"y":null}]}}`), call(`{"name":"echo","_meta":null}`), call(`{"name":"echo","_meta":1}`), call(`{"name":"echo","_meta":{"progressToken":1},"_meta":{"a":1}}`),
+		call(`{"name":"echo","name":"zebra","arguments":1,"arguments":2}`), call(`{"Name":"echo"}`), call(`{"NAME":"echo","name":"zebra"}`), call(`{"name":"echo","other":1}`),
+		call(`{"name":"missing"}`), call(`{"name":""}`), call(`{}`), call(`null`), call(`[]`), call(`1`), call(`"a"`), call(`{"name":1}`), call(`{"name":null}`),
+		call(`{"name":"echo","inputResponses":{"a":{"action":"accept"}},"requestState":"x"}`), call(`{"name":"echo","inputResponses":1}`), call(`{"name":"echo","requestState":1}`),
+		call(`{"name":"echo","arguments":` + strings.Repeat("[", 990) + strings.Repeat("]", 990) + `}`), call(`{"name":"echo","arguments":` + strings.Repeat("[", 1100) + strings.Repeat("]", 1100) + `}`),
+		call(`{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}`), call(`{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}`),
+		call(`{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":1}}`), modern,
+		`{"jsonrpc":"2.0","id":"a\u2028<","method":"tools/call","params":{"name":"echo"}}`, `{"jsonrpc":"2.0","id":"","method":"tools/call","params":{"name":"echo"}}`,
+		`{"jsonrpc":"2.0","id":-1,"method":"tools/call","params":{"name":"echo"}}`, `{"jsonrpc":"2.0","id":8.5,"method":"tools/call","params":{"name":"echo"}}`,
+		`{"jsonrpc":"2.0","id":1e30,"method":"tools/call","params":{"name":"echo"}}`, `{"jsonrpc":"2.0","id":7,"method":"tools/call"}`, `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo"}}`,
+	} {
+		sameAnswers(t, hello, line)
+	}
+	for _, line := range []string{"[" + call(`{"name":"echo","arguments":{"a":1}}`) + "]", "[" + call(`{"name":"echo"}`) + "," + call(`{"name":"missing"}`) + "]"} {
+		sameAnswers(t, batches, line)
+	}
+	got := sameAnswers(t, hello, call(`{"name":"echo","_meta":{"progressToken":3},"arguments":{"a":1}}`))
+	require.Len(t, got, 2)
+	require.Equal(t, map[string]any{"progressToken": 3., "progress": 1., "message": "echo"}, got[0].(map[string]any)["params"])
+}
+
+// EX-20: a client cannot send a direct call, whichever method it names.
+func TestDirectCallsOfClients(t *testing.T) {
+	for _, params := range []string{"", `,"params":{}`, `,"params":{"name":"echo"}`, `,"params":{"_meta":{"a":1},"name":"echo"}`} {
+		for _, method := range []string{directMethod, "fettle/direct-call"} {
+			for _, greeting := range []string{hello, modernCall(1, "echo", "")} {
+				lines := serveText(t, quoting(), directMethod, greeting, `{"jsonrpc":"2.0","id":7,"method":"`+method+`"`+params+"}\n")
+				require.Len(t, lines, 1)
+				require.JSONEq(t, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found: \"`+method+`\""}}`, lines[0])
+			}
+		}
+	}
+}
+
+// EX-20: the memory of a call over stdio does not contain the buffers of the SDK's decoder.
+func TestCallAllocates(t *testing.T) {
+	w := stdio(t, quoting())
+	out := bufio.NewReader(w.out)
+	exchange := func(text string) {
+		_, err := io.WriteString(w.in, text)
+		require.NoError(t, err)
+		_, err = out.ReadSlice('\n')
+		require.NoError(t, err)
+	}
+	exchange(hello)
+	call := request(2, "tools/call", `{"name":"echo","arguments":{"a":1}}`)
+	exchange(call)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const calls = 200
+	for range calls {
+		exchange(call)
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(20<<10))
+}
+
+// EX-20: whatever the parameters of a call are, it is answered as the SDK answers it.
+func FuzzDirectCall(f *testing.F) {
+	for _, seed := range []string{`{"name":"echo"}`, `{"name":"echo","arguments":{"a":[1,"\u2028"]},"_meta":{"progressToken":"x"}}`, `{"name":"a","name":null,"_meta":[]}`, `null`, `[{}]`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, params string) {
+		if !json.Valid([]byte(params)) || strings.ContainsAny(params, "\r\n") {
+			t.Skip("it is no line")
+		}
+		sameAnswers(t, hello, strings.TrimSpace(request(7, "tools/call", params)))
+	})
+}
