@@ -51,6 +51,9 @@ func serveText(t testing.TB, s *server.Server, method, greeting, text string) []
 	return lines
 }
 
+// longText is the result of the tool zebra of quoting.
+var longText = strings.Repeat("<line>\n", 1<<17)
+
 // quoting returns a server whose calls report progress and return their name and
 // arguments.
 func quoting() *server.Server {
@@ -60,6 +63,9 @@ func quoting() *server.Server {
 		svc, err := open(ctx, c)
 		if err == nil {
 			svc.Call = func(ctx context.Context, name string, args json.RawMessage) tools.Result {
+				if name == "zebra" {
+					return tools.Result{LLMContent: tools.Text(longText)}
+				}
 				host.FromContext(ctx).Progress(host.Progress{Done: 1, Message: name})
 				return tools.Result{LLMContent: tools.Text(fmt.Sprintf("%s %s", name, args))}
 			}
@@ -127,27 +133,37 @@ func TestDirectCallsOfClients(t *testing.T) {
 	}
 }
 
-// EX-20: the memory of a call over stdio does not contain the buffers of the SDK's decoder.
+// EX-20: the memory of a call over stdio does not contain the buffers of the SDK's
+// decoder, and contains a long result once.
 func TestCallAllocates(t *testing.T) {
-	w := stdio(t, quoting())
-	out := bufio.NewReader(w.out)
-	exchange := func(text string) {
-		_, err := io.WriteString(w.in, text)
-		require.NoError(t, err)
-		_, err = out.ReadSlice('\n')
-		require.NoError(t, err)
-	}
-	exchange(hello)
-	call := request(2, "tools/call", `{"name":"echo","arguments":{"a":1}}`)
-	exchange(call)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	const calls = 200
-	for range calls {
+	for tool, tt := range map[string]struct {
+		calls int
+		limit uint64
+	}{
+		"echo":  {200, 20 << 10},
+		"zebra": {5, 2 << 20}, // with the escapes of its line breaks
+	} {
+		w := stdio(t, quoting())
+		out := bufio.NewReader(w.out)
+		exchange := func(text string) {
+			_, err := io.WriteString(w.in, text)
+			require.NoError(t, err)
+			for err = bufio.ErrBufferFull; err == bufio.ErrBufferFull; {
+				_, err = out.ReadSlice('\n')
+			}
+			require.NoError(t, err)
+		}
+		exchange(hello)
+		call := request(2, "tools/call", `{"name":"`+tool+`","arguments":{"a":1}}`)
 		exchange(call)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range tt.calls {
+			exchange(call)
+		}
+		runtime.ReadMemStats(&after)
+		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/uint64(tt.calls), tt.limit, tool)
 	}
-	runtime.ReadMemStats(&after)
-	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(20<<10))
 }
 
 // EX-20: whatever the parameters of a call are, it is answered as the SDK answers it.

@@ -39,6 +39,8 @@ type lines struct {
 	begin   *beginning            // an initialize without an answer; nil: none
 	open    map[jsonrpc.ID]*batch // calls without an answer; nil: not in a batch
 	drained chan struct{}         // closed when there is none after the input has ended; nil before
+	encoded map[string][]byte     // responses to direct calls that are not written yet, by their directResult
+	keys    uint64                // of encoded so far
 }
 
 // line is a line of the input; tooLong marks one that was dropped.
@@ -71,7 +73,8 @@ type batch struct {
 func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, revision func() string) *lines {
 	c := &lines{
 		out: out, limit: limit, linger: linger, revision: revision,
-		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*batch{},
+		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}),
+		open: map[jsonrpc.ID]*batch{}, encoded: map[string][]byte{},
 	}
 	go c.read(bufio.NewReaderSize(in, 64<<10))
 	go c.write()
@@ -308,7 +311,7 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 		r = coded(r)
 		m = r
 	}
-	text, err := jsonrpc.EncodeMessage(m)
+	text, err := c.encode(m)
 	if err != nil {
 		return err
 	}
