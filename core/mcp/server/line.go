@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -101,6 +102,7 @@ func (c *lines) read(r *bufio.Reader) {
 		if len(bytes.TrimSpace(text)) > 0 || l.tooLong {
 			select {
 			case c.in <- l:
+				runtime.Gosched() // otherwise the receiver waits until the next read, which blocks, releases the processor
 			case <-c.closed:
 				return
 			}
