@@ -20,8 +20,8 @@ import (
 // directMethod is the method of direct calls in these tests.
 const directMethod = "fettle/direct-call/test"
 
-// serveText serves what a client sends after the negotiation, and returns the lines that the
-// server writes to it.
+// serveText serves a client that sends text once its greeting is answered, and returns
+// the lines that follow that answer. The greeting may be "".
 func serveText(t testing.TB, s *server.Server, method, greeting, text string) []string {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -32,11 +32,13 @@ func serveText(t testing.TB, s *server.Server, method, greeting, text string) []
 		_ = outW.Close()
 		done <- err
 	}()
-	_, err := io.WriteString(inW, greeting)
-	require.NoError(t, err)
 	out := bufio.NewReader(outR)
-	_, err = out.ReadString('\n') // the negotiation is complete
-	require.NoError(t, err)
+	if greeting != "" {
+		_, err := io.WriteString(inW, greeting)
+		require.NoError(t, err)
+		_, err = out.ReadString('\n')
+		require.NoError(t, err)
+	}
 	go func() {
 		_, _ = io.WriteString(inW, text)
 		_ = inW.Close()

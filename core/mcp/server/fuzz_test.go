@@ -10,14 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EX-20: whatever is written to a server, it answers later messages and writes
-// only JSON.
+// EX-20: whatever is written to a server before or after the negotiation, it answers
+// later messages and writes only JSON.
 func FuzzStdio(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "null", "[]", "[{}]", "[[[]]]", "\x00", "\xff\xfe", `"a"`, `{"jsonrpc":"2.0","id":1}`,
 		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":[]}}`,
 		strings.TrimSpace(hello), strings.TrimSpace(modernCall(1, "ask", "")), strings.TrimSpace(modernCall(1, "echo", `,"requestState":"x"`)),
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"a":"<\u2028"},"_meta":{"progressToken":"x"}}}`,
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"fail"}}` + "\n" + `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"progress"}}`,
 		strings.Repeat("[", 5000),
 	} {
 		f.Add([]byte(seed))
@@ -26,15 +28,15 @@ func FuzzStdio(f *testing.F) {
 		if bytes.Contains(text, []byte("block")) || bytes.Contains(text, []byte("final")) {
 			t.Skip("it waits for ever, or takes the id")
 		}
-		var in, out bytes.Buffer
-		in.Write(text)
-		in.WriteString("\n" + `{"jsonrpc":"2.0","id":"final","method":"ping"}` + "\n")
 		o := options(newShop())
 		o.RequestBytes = 1 << 16
-		require.NoError(t, server.New(o).Stdio(t.Context(), &in, &out))
-		require.Contains(t, out.String(), `"id":"final"`)
-		for line := range strings.Lines(out.String()) {
-			require.True(t, json.Valid([]byte(line)), line)
+		sent := string(text) + "\n" + `{"jsonrpc":"2.0","id":"final","method":"ping"}` + "\n"
+		for _, greeting := range []string{"", hello} {
+			lines := serveText(t, server.New(o), directMethod, greeting, sent)
+			require.Contains(t, strings.Join(lines, ""), `"id":"final"`)
+			for _, line := range lines {
+				require.True(t, json.Valid([]byte(line)), line)
+			}
 		}
 	})
 }
