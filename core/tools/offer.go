@@ -14,8 +14,8 @@ func (r *Registry) Offer(server string, offered []DeclarativeTool) error {
 	for _, t := range offered {
 		e, err := newEntry(t, registered)
 		if o := (Origin{}); err == nil {
-			if o = e.spec.Origin; o.Group != GroupMCP || o.Server != server {
-				err = badTool(e.spec.Name, fmt.Errorf("it is not of the MCP server %s", quoteClipped(server)))
+			if o = e.wanted.Origin; o.Group != GroupMCP || o.Server != server {
+				err = badTool(e.wanted.Name, fmt.Errorf("it is not of the MCP server %s", quoteClipped(server)))
 			}
 		}
 		if err != nil {
@@ -25,8 +25,8 @@ func (r *Registry) Offer(server string, offered []DeclarativeTool) error {
 		entries = append(entries, e)
 	}
 	r.change(func() {
-		for _, e := range r.byName {
-			if e.group() == GroupMCP && e.spec.Origin.Server == server {
+		for _, e := range r.tools.all() {
+			if e.group() == GroupMCP && e.wanted.Origin.Server == server {
 				r.remove(e)
 			}
 		}

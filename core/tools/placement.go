@@ -10,14 +10,22 @@ import (
 type serverTool struct{ server, tool string }
 
 // group returns the entry's rank: lower takes precedence.
-func (e *entry) group() Group { return e.spec.Origin.Group }
+func (e *entry) group() Group { return e.wanted.Origin.Group }
 
 // tool returns the tool under its current name.
 func (e *entry) tool() DeclarativeTool {
-	if e.named != nil {
-		return e.named
+	if e.other != nil {
+		return e.other.tool
 	}
 	return e.given
+}
+
+// spec returns the Spec of the tool under its current name.
+func (e *entry) spec() *Spec {
+	if e.other != nil {
+		return e.other.spec
+	}
+	return e.wanted
 }
 
 // id identifies the MCP tool of the entry.
@@ -87,7 +95,7 @@ func (r *Registry) same(e *entry) *entry {
 	if e.group() == GroupMCP {
 		return r.byTool[e.id()]
 	}
-	if other := r.byName[e.wanted.Name]; other != nil && other.group() == e.group() {
+	if other := r.tools.named(e.wanted.Name); other != nil && other.group() == e.group() {
 		return other
 	}
 	return nil
@@ -111,17 +119,17 @@ func (r *Registry) put(e *entry) {
 		e.at++
 	}
 	if name == "" {
-		r.log.Warn("a tool is dropped because its name is taken", "tool", e.wanted.Name, "by", by.spec.Name)
+		r.log.Warn("a tool is dropped because its name is taken", "tool", e.wanted.Name, "by", by.spec().Name)
 		r.remove(e)
 		return
 	}
 	if by != nil {
-		r.log.Warn("a tool is renamed because its name is taken", "tool", e.wanted.Name, "by", by.spec.Name, "new", name)
+		r.log.Warn("a tool is renamed because its name is taken", "tool", e.wanted.Name, "by", by.spec().Name, "new", name)
 	}
 	e.take(name)
-	yielding := []*entry{r.byName[name]}
-	for _, alias := range e.spec.Aliases {
-		if other := r.byName[alias]; other != nil && other.group() > e.group() {
+	yielding := []*entry{r.tools.named(name)}
+	for _, alias := range e.spec().Aliases {
+		if other := r.tools.named(alias); other != nil && other.group() > e.group() {
 			yielding = append(yielding, other)
 		}
 	}
@@ -130,10 +138,7 @@ func (r *Registry) put(e *entry) {
 			r.leave(other)
 		}
 	}
-	r.byName[name] = e
-	for _, alias := range e.spec.Aliases {
-		r.byAlias[alias] = append(r.byAlias[alias], e)
-	}
+	r.tools.add(e)
 	r.listing = nil
 	r.changes++
 	for _, other := range yielding {
@@ -145,22 +150,22 @@ func (r *Registry) put(e *entry) {
 
 // take gives the tool a name. Only the registered name comes with aliases.
 func (e *entry) take(name string) {
-	e.named, e.spec = nil, e.wanted
+	e.other = nil
 	if name == e.wanted.Name {
 		return
 	}
 	spec := *e.wanted
 	spec.Origin.Tool = e.wanted.ServerTool()
 	spec.Name, spec.Aliases = name, nil
-	e.named, e.spec = withSpec(e.given, spec), &spec
+	e.other = &renaming{withSpec(e.given, spec), &spec}
 }
 
 // keeper returns the tool that keeps a name from e, or nil.
 func (r *Registry) keeper(e *entry, name string) *entry {
-	if other := r.byName[name]; other != nil && other != e && !e.goesBefore(other, name) {
+	if other := r.tools.named(name); other != nil && other != e && !e.goesBefore(other, name) {
 		return other
 	}
-	if first := r.aliased(name); first != nil && first.group() < e.group() {
+	if first := r.tools.aliased(name); first != nil && first.group() < e.group() {
 		return first
 	}
 	return nil
@@ -179,15 +184,10 @@ func (r *Registry) wait(e *entry, name string) {
 
 // leave releases the name of e and its aliases.
 func (r *Registry) leave(e *entry) {
-	if r.byName[e.spec.Name] != e {
+	if !r.tools.remove(e) {
 		return
 	}
-	delete(r.byName, e.spec.Name)
-	r.freed = append(r.freed, e.spec.Name)
-	for _, alias := range e.spec.Aliases {
-		without(r.byAlias, alias, e)
-		r.freed = append(r.freed, alias)
-	}
+	r.freed = append(append(r.freed, e.spec().Name), e.spec().Aliases...)
 	r.listing = nil
 	r.changes++
 }

@@ -24,8 +24,7 @@ type Registry struct {
 	onChange func()
 
 	mu      sync.RWMutex
-	byName  map[string]*entry
-	byAlias map[string][]*entry // in listing order; the first one has the alias
+	tools   entries
 	byTool  map[serverTool]*entry
 	waiting map[string][]*entry // MCP tools that wait for a name that another tool has
 	freed   []string            // names to settle
@@ -56,12 +55,17 @@ type RegistryOptions struct {
 type entry struct {
 	given  DeclarativeTool // the tool as registered
 	wanted *Spec           // of given; shared with other registries, and never modified
-	spec   *Spec           // of the tool under its current name; wanted if it has that name
-	named  DeclarativeTool // given, under a name other than wanted's; nil: it has that name
+	other  *renaming       // given, under a name other than wanted's; nil: it has that name
 	seq    int32           // 32 bits suffice, and there are many entries
 	at     int32           // index of its current name among its candidates
 	source int32           // index of its discovery, or registered
 	renews bool            // it replaces an earlier version of itself
+}
+
+// renaming is a tool under another name than that of its Spec.
+type renaming struct {
+	tool DeclarativeTool
+	spec *Spec
 }
 
 // listing is the ordered list of tools, shared by calls.
@@ -86,8 +90,6 @@ func NewRegistry(o RegistryOptions) *Registry {
 		hidden:   o.Hidden,
 		absent:   o.Absent,
 		onChange: o.Changed,
-		byName:   make(map[string]*entry),
-		byAlias:  make(map[string][]*entry),
 	}
 	r.log = cmp.Or(r.log, slog.New(slog.DiscardHandler))
 	return r
@@ -152,7 +154,7 @@ func newEntry(t DeclarativeTool, source int32) (*entry, error) {
 	if err := checkVaries(*spec); err != nil {
 		return nil, err
 	}
-	return &entry{given: t, wanted: spec, spec: spec, source: source}, nil
+	return &entry{given: t, wanted: spec, source: source}, nil
 }
 
 // sharedSpec returns a tool's Spec, which must not be modified. It is the factory's if there is one, because a process
@@ -165,21 +167,9 @@ func sharedSpec(t DeclarativeTool) *Spec {
 	return &spec
 }
 
-// aliased returns the first tool, in listing order, with an alias, or nil.
-func (r *Registry) aliased(alias string) *entry {
-	switch all := r.byAlias[alias]; len(all) {
-	case 0:
-		return nil
-	case 1:
-		return all[0]
-	default:
-		return slices.MinFunc(all, compareEntries)
-	}
-}
-
 func compareEntries(a, b *entry) int {
 	return cmp.Or(cmp.Compare(a.group(), b.group()),
-		cmp.Compare(a.spec.Origin.Server, b.spec.Origin.Server),
+		cmp.Compare(a.spec().Origin.Server, b.spec().Origin.Server),
 		cmp.Compare(a.seq, b.seq))
 }
 
@@ -188,7 +178,7 @@ func compareEntries(a, b *entry) int {
 func (r *Registry) Unregister(name string) bool {
 	found := false
 	r.change(func() {
-		e := r.byName[name]
+		e := r.tools.named(name)
 		if found = e != nil; found {
 			r.remove(e)
 		}
@@ -201,9 +191,9 @@ func (r *Registry) Unregister(name string) bool {
 // tool of that name, or up to three similar names.
 func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	r.mu.RLock()
-	e := r.byName[name]
+	e := r.tools.named(name)
 	if e == nil {
-		e = r.aliased(name)
+		e = r.tools.aliased(name)
 	}
 	var tool DeclarativeTool
 	if e != nil {
@@ -282,17 +272,14 @@ func (r *Registry) list() *listing {
 }
 
 func (r *Registry) newListing() *listing {
-	entries := make([]*entry, 0, len(r.byName))
-	for _, e := range r.byName {
-		entries = append(entries, e)
-	}
+	entries := r.tools.all()
 	slices.SortFunc(entries, compareEntries)
 	l := &listing{
 		specs: make([]*Spec, len(entries)),
 		tools: make([]DeclarativeTool, len(entries)),
 	}
 	for i, e := range entries {
-		l.specs[i], l.tools[i] = e.spec, e.tool()
+		l.specs[i], l.tools[i] = e.spec(), e.tool()
 	}
 	return l
 }
@@ -357,7 +344,7 @@ func (r *Registry) Discover(ctx context.Context) error {
 		for _, t := range tools {
 			e, err := newEntry(t, int32(i)) //nolint:gosec // discoveries are few
 			if err == nil && e.group() == GroupBuiltIn {
-				err = badTool(e.spec.Name, errors.New("a discovered tool must not have a built-in origin"))
+				err = badTool(e.wanted.Name, errors.New("a discovered tool must not have a built-in origin"))
 			}
 			if err != nil {
 				failures = append(failures, err)
@@ -367,7 +354,7 @@ func (r *Registry) Discover(ctx context.Context) error {
 		}
 	}
 	r.change(func() {
-		for _, e := range r.byName {
+		for _, e := range r.tools.all() {
 			if e.source != registered && found[e.source] != nil {
 				r.remove(e)
 			}
