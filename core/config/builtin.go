@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/serving"
@@ -139,6 +140,17 @@ func DefaultTools(l layout.Layout) []string {
 		defaults(l, communicate.Factories, always), defaults(l, memory.Factories, always), defaults(l, internaldocs.Factories, always),
 		defaults(l, catalog.Factories, always), skillDefaults(l))
 }
+
+// defaultTools is [DefaultTools] for readers: the list is shared by all Configs whose
+// layout renames no tool.
+func defaultTools(l layout.Layout) []string {
+	if len(l.ToolNames) > 0 {
+		return DefaultTools(l)
+	}
+	return unrenamed()
+}
+
+var unrenamed = sync.OnceValue(func() []string { return slices.Clip(DefaultTools(layout.Layout{})) })
 
 // defaults returns the default tools of one family.
 func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], error), inDefaultSet func(name string) bool) []string {

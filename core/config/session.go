@@ -336,7 +336,7 @@ func (c *Config) Compacted() error {
 // registered without it; see [tools.RegistryOptions].
 func (c *Config) absent(sh *shared) func(name string) string {
 	return func(name string) string {
-		if !slices.Contains(DefaultTools(c.params().Environment.Layout), name) {
+		if !slices.Contains(defaultTools(c.params().Environment.Layout), name) {
 			return ""
 		}
 		key, state := "", ""

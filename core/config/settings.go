@@ -157,7 +157,7 @@ func (p *Parameters) home() string {
 func (p *Parameters) settingsOptions() settings.Options {
 	o := *p.Settings
 	o.Layout, o.HomeDir, o.ProjectDir = p.Environment.Layout, p.home(), p.target()
-	o.Trusted, o.Undecided, o.DefaultTools = p.Policy.Trust == trust.Trusted, p.Policy.Trust == trust.Undecided, DefaultTools(p.Environment.Layout)
+	o.Trusted, o.Undecided, o.DefaultTools = p.Policy.Trust == trust.Trusted, p.Policy.Trust == trust.Undecided, defaultTools(p.Environment.Layout)
 	o.Confined = o.Confined || p.Tools.Shell.confines()
 	if o.Above == nil && p.Policy.TrustOf != nil {
 		o.Above = func(ctx context.Context, dir string) (trusted, undecided bool) {
@@ -272,7 +272,7 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fau
 // before returns the values of the Parameters that take precedence over all
 // settings.
 func (p *Parameters) before() apply.Input {
-	g := apply.Input{Layout: p.Environment.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
+	g := apply.Input{Layout: p.Environment.Layout, Home: p.home(), Target: p.target(), Tools: defaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
 	if p.Settings != nil {
 		g.Environ = p.Settings.Environ
 	}

@@ -51,7 +51,7 @@ const maxDirFiles = 1000
 // begin with "_"; a missing directory is empty. An invalid file affects no other. The error is that
 // of ctx.
 func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, error) {
-	l := &loading{o: o, by: make(map[string]Source)}
+	l := &loading{o: o, by: make(map[string]Source), defs: make([]Definition, 0, len(o.BuiltIn))}
 	for _, d := range o.BuiltIn {
 		l.take(d)
 	}
@@ -148,8 +148,8 @@ func (l *loading) take(d Definition) {
 		return
 	}
 	l.by[d.Name] = s
-	l.check(&d)
 	l.defs = append(l.defs, d)
+	l.check(&l.defs[len(l.defs)-1])
 }
 
 // check reports the parts of a definition that a run will omit.

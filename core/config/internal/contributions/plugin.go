@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/commands/commandfile"
@@ -63,14 +64,16 @@ func originOf(e extensions.Extension, data []byte) hookrun.Origin {
 }
 
 // ToolNames returns the names of tools that matchers of hooks may use: fettle's, and those
-// of other programs.
-func ToolNames() []string {
+// of other programs. The list is shared and must not be modified.
+func ToolNames() []string { return toolNames() }
+
+var toolNames = sync.OnceValue(func() []string {
 	names := policy.WellKnownNames()
 	for _, name := range names {
 		names = append(names, toollist.NamesElsewhere(name)...)
 	}
-	return names
-}
+	return slices.Clip(names)
+})
 
 // claudeHooks reports whether the hooks of an extension are in the form of Claude Code.
 func claudeHooks(e extensions.Extension, data []byte) bool {
