@@ -42,7 +42,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Environment.Now, Results: s.state,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
-		Paths: sh.workspace, Directories: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
+		Paths: sh.workspace, Directories: sh.workspace, Runner: &s.processes, Reader: &s.processes, Control: &s.processes, Seen: s.state,
 		Terminal: c.params().Tools.Shell.Terminal, Confinement: c.confinementOf(sh), Results: s.state,
 	}, always))
 	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
@@ -199,15 +199,15 @@ func (c *Config) selection() toollist.Selection {
 func (t *Tools) external() bool { return t.DiscoveryCommand != "" || t.CallCommand != "" }
 
 // discoverTools returns a function that runs the discovery command.
-func (c *Config) discoverTools(sh *shared, v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
+func (c *Config) discoverTools(sh *shared, s *session) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
-		var runner discovered.Runner = v.Processes
+		var runner discovered.Runner = &s.processes
 		if c.params().Tools.DiscoverySandbox {
 			runner = confinedRunner{sh.programs}
 		}
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
 			DiscoveryCommand: c.params().Tools.DiscoveryCommand, CallCommand: c.params().Tools.CallCommand,
-			Dir: v.Workspace.Target(), Runner: runner,
+			Dir: sh.workspace.Target(), Runner: runner,
 		})
 		c.noteDiscovery(dropped...)
 		return found, err

@@ -289,7 +289,7 @@ func (c *Config) Close() error {
 	errs := []error{closed}
 	if s != nil {
 		s.skills.End()
-		errs = append(errs, sh.processes.close(s.processes))
+		errs = append(errs, s.processes.close())
 	}
 	if c.ownFork && sh.fork != nil {
 		errs = append(errs, c.leave(sh))

@@ -296,7 +296,7 @@ func (c *Config) renewTools(ctx context.Context, sh *shared, s *session, before 
 	if err != nil {
 		return err
 	}
-	own, err := c.bindOwnTools(c.lentTo(sh, s))
+	own, err := c.bindOwnTools(sh, s)
 	if err != nil {
 		return err
 	}
@@ -321,6 +321,7 @@ func (c *Config) renewTools(ctx context.Context, sh *shared, s *session, before 
 // lentTo returns the services to which the embedder's tools are bound.
 func (c *Config) lentTo(sh *shared, s *session) Services {
 	return Services{
-		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: &sh.finder, Processes: s.processes,
+		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: &sh.finder,
+		Processes: s.processes.service(),
 	}
 }

@@ -69,7 +69,8 @@ func (c *Config) confinementOf(sh *shared) func() process.Confinement {
 	if sh.overlay() {
 		return func() process.Confinement { return process.Confinement{Kind: process.Namespaces} }
 	}
-	return c.params().Tools.Shell.confinement
+	p := c.params()
+	return func() process.Confinement { return p.Tools.Shell.confinement() }
 }
 
 // confines reports whether every command is confined.
@@ -110,14 +111,19 @@ func (o Commands) check(ctx context.Context) error {
 	return o.Confinement.Check(ctx)
 }
 
-// processOptions returns the options for a conversation's commands.
-func (p *Parameters) processOptions(sh *shared) process.Options {
-	if sh.overlay() {
-		o := p.confinedOptions(sh)
-		o.NoBackground = p.Session.NoSession
-		return o
+// processOptions returns a function that returns the options for a conversation's
+// commands. Those of confined ones are determined now, because directories that are
+// added later are not writable.
+func (p *Parameters) processOptions(sh *shared) func() process.Options {
+	if !sh.overlay() && p.Tools.Shell.Confinement.Kind == process.Unconfined {
+		return func() process.Options { return p.commandOptions(sh) }
 	}
-	return p.commandOptions(sh)
+	o := p.commandOptions(sh)
+	if sh.overlay() {
+		o = p.confinedOptions(sh)
+		o.NoBackground = p.Session.NoSession
+	}
+	return func() process.Options { return o }
 }
 
 // commandOptions returns the options for commands that no fork confines.

@@ -28,7 +28,6 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/mutation"
-	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -42,7 +41,7 @@ import (
 type session struct {
 	shared    *shared // shared with other conversations
 	state     *filestate.Service
-	processes *process.Service
+	processes ownProcesses
 	mutation  *mutation.Service
 	tracker   *tracker.FileTracker
 	todos     plan.Todos
@@ -124,11 +123,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		},
 		Limit: func() int { return c.tokenLimit(s) },
 	})
-	s.processes = sh.processes.open(c.params().processOptions(sh))
+	s.processes.all, s.processes.options = &sh.processes, c.params().processOptions(sh)
 	s.catalog = c.newCatalog(s)
 	var err error
 	if s.registry, err = c.newRegistry(sh, s); err != nil {
-		return nil, errors.Join(err, sh.processes.close(s.processes))
+		return nil, errors.Join(err, s.processes.close())
 	}
 	s.hooks = c.hooksOf(sh, s)
 	o := scheduler.Options{
@@ -174,10 +173,9 @@ func (c *Config) schedulerID() string {
 // newRegistry registers the selected built-ins, the embedder's tools, and the
 // tools discovered by the parent.
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
-	v := c.lentTo(sh, s)
 	discover := c.params().Tools.Discover
 	if c.params().Tools.external() {
-		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(sh, v)}, discover...)
+		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(sh, s)}, discover...)
 	}
 	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Environment.Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
 		return slices.Concat(c.hidden(), s.dialects.hidden(), s.catalog.Hidden(), sh.hiddenResources())
@@ -186,7 +184,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := c.bindOwnTools(v)
+	own, err := c.bindOwnTools(sh, s)
 	if err != nil {
 		return nil, err
 	}
@@ -213,11 +211,11 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 }
 
 // bindOwnTools returns the embedder's tools that are not excluded; those of Bind
-// are bound to v.
-func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
+// are bound to the services of the conversation.
+func (c *Config) bindOwnTools(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	own := slices.Clone(c.params().Tools.Own)
 	if c.params().Tools.Bind != nil {
-		bound, err := c.params().Tools.Bind(v)
+		bound, err := c.params().Tools.Bind(c.lentTo(sh, s))
 		if err != nil {
 			return nil, cannotBind(err)
 		}
