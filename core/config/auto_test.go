@@ -60,7 +60,7 @@ func TestConfinable(t *testing.T) {
 		var p Parameters
 		p.Tools.Shell = Commands{Confinement: process.Confinement{Kind: process.Namespaces, PerCommand: true}, byDefault: tt.byDefault}
 		c := &Config{}
-		c.filled.Store(&p)
+		c.filled.Store(p.store())
 		call := policy.Call{Tool: tt.tool, Mode: tt.mode}
 		c.confine(&call, &shared{site: &site{}})
 		require.Equal(t, tt.want, call.Confinable)

@@ -30,9 +30,9 @@ import (
 // share no state but that of the operating system, except that a derived one uses
 // its parent's workspace and settings. It is safe for concurrent use.
 type Config struct {
-	given      *Parameters                // as completed by New; immutable
-	filled     atomic.Pointer[Parameters] // given, completed by the settings; replaced as a whole
-	parent     *Config                    // nil for a Config made by New
+	given      *stored                // as completed by New
+	filled     atomic.Pointer[stored] // given, completed by the settings; replaced as a whole
+	parent     *Config                // nil for a Config made by New
 	killSwitch killSwitch
 	bus        *bus.MessageBus // that of the Parameters, or this Config's or its parent's own
 	ownBus     bool            // bus belongs to this Config, and is closed with it
@@ -87,17 +87,18 @@ func New(p Parameters) (*Config, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
 	}
-	mode, err := p.permittedMode(p.Policy.ApprovalMode) // only by the Parameters; Initialize knows the settings
+	given := p.store()
+	mode, err := given.permittedMode(p.Policy.ApprovalMode) // only by the Parameters; Initialize knows the settings
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{given: &p, sessionID: p.Session.ID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
+	c := &Config{given: given, sessionID: p.Session.ID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(c.given)
 	if c.bus = p.Session.Bus; c.bus == nil {
 		c.bus, c.ownBus = bus.New(bus.Options{OnDefect: c.onDefect}), true
 	}
 	c.killSwitch.turns = &c.family.turns
-	if killSwitchAtStart(&p) {
+	if killSwitchAtStart(given) {
 		c.killSwitch.set(true)
 	}
 	return c, nil
@@ -135,7 +136,9 @@ func (c *Config) Initialize(ctx context.Context) error {
 
 // open creates the services and publishes them.
 func (c *Config) open(ctx context.Context, b *begun) error {
-	c.filled.Store(b.params)
+	if b.params != nil {
+		c.filled.Store(b.params.store())
+	}
 	if _, err := c.modeAtStart(); err != nil {
 		return errors.Join(err, b.closeSearch())
 	}
@@ -220,13 +223,13 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if d.Fork && sh.fork != nil {
 		return nil, forking.Nested()
 	}
-	p := *c.params()
+	p := c.params().parameters()
 	c.applyCeiling()
 	p.Settings, p.Session.WatchSettings, p.Policy.TrustOf = nil, false, nil // the parent's apply
 	p.Session.ID = bus.NewID()
 	p.Policy.ApprovalMode, p.Conversation.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
 	if d.ApprovalMode != "" {
-		p.Policy.ApprovalMode = p.cautious(d.ApprovalMode)
+		p.Policy.ApprovalMode = c.params().cautious(d.ApprovalMode)
 	}
 	if d.CoreTools != nil {
 		p.Tools.Core = slices.DeleteFunc(slices.Clone(d.CoreTools), func(entry string) bool { // the rules are the parent's
@@ -311,9 +314,8 @@ func (c *Config) end() (sh *shared, s *session, wasOpen bool) {
 // front end can subscribe before the first call.
 func (c *Config) MessageBus() *bus.MessageBus { return c.bus }
 
-// params returns the Parameters completed by the settings. They must not be
-// modified.
-func (c *Config) params() *Parameters { return c.filled.Load() }
+// params returns the Parameters completed by the settings.
+func (c *Config) params() *stored { return c.filled.Load() }
 
 func (c *Config) currentPhase() phase {
 	c.mu.Lock()

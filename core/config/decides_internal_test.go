@@ -23,8 +23,8 @@ func TestLiveKeysAreDecided(t *testing.T) {
 	var none, all Parameters
 	give(reflect.ValueOf(&all).Elem())
 	for _, key := range apply.LiveKeys() {
-		require.False(t, none.decides(key), "decides of core/config/settings.go says of Parameters without fields that they decide on %s", key)
-		require.Equal(t, without[key] == "", all.decides(key), "decides of core/config/settings.go about %s; the reason to have no case: %q", key, without[key])
+		require.False(t, none.store().decides(key), "decides of core/config/settings.go says of Parameters without fields that they decide on %s", key)
+		require.Equal(t, without[key] == "", all.store().decides(key), "decides of core/config/settings.go about %s; the reason to have no case: %q", key, without[key])
 		delete(without, key)
 	}
 	require.Empty(t, without, "no live keys")

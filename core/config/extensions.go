@@ -58,11 +58,11 @@ const claudeDir = ".claude"
 // claudeDirs returns the directories of settings of Claude Code in the home
 // directory and in the trusted project, whose commands, agents and skills are read; ""
 // for none.
-func (p *Parameters) claudeDirs(target string) (user, project string) {
+func (p *stored) claudeDirs(target string) (user, project string) {
 	if set := p.Extensions.configured; p.Extensions.Disabled || set == nil || set.noClaude {
 		return "", ""
 	}
-	if home := p.home(); home != "" {
+	if home := p.Environment.home(); home != "" {
 		user = filepath.Join(home, claudeDir)
 	}
 	if project = filepath.Join(target, claudeDir); paths.Same(project, user) || p.Policy.Trust != trust.Trusted {
@@ -112,7 +112,7 @@ func (x ExtensionService) Problems() ([]fault.Problem, error) {
 func (c *Config) extensionOptions(target string) extensionstore.Options {
 	p := c.params()
 	o := extensionstore.Options{
-		Dirs: p.Extensions.Dirs, Workspace: target, Home: p.home(), Trusted: p.Policy.Trust == trust.Trusted,
+		Dirs: p.Extensions.Dirs, Workspace: target, Home: p.Environment.home(), Trusted: p.Policy.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
 		ContextFiles: []string{p.Environment.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
 		Omitted: contributions.Omitted,

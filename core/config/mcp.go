@@ -77,7 +77,7 @@ func (x MCPServices) Manager() (*mcp.Manager, error) {
 
 // mcpServers returns the servers of the session, those of the embedder first.
 func (c *Config) mcpServers(target string) []mcp.Configured {
-	p := &c.params().MCP
+	p := c.params().MCP
 	if p.Dial == nil || p.Disabled {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *Config) mcpServers(target string) []mcp.Configured {
 // servers returns the servers of the session, including those that may not be
 // used.
 func (c *Config) servers() servers.Set {
-	p := &c.params().MCP
+	p := c.params().MCP
 	return servers.Set{Own: p.Servers, Settings: p.settings, Brought: c.brought().Servers, Allowed: p.allowed, Excluded: p.excluded}
 }
 

@@ -39,7 +39,7 @@ func (c *Config) startingMode() (policy.ApprovalMode, error) {
 
 // permittedMode validates a mode. It refuses yolo in an untrusted directory, and
 // modes forbidden by the user's protections.
-func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
+func (p *stored) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
 	mode, err := policy.ParseApprovalMode(string(m))
 	switch {
 	case err != nil:
@@ -111,7 +111,7 @@ func (c *Config) lowerMode(mode policy.ApprovalMode, origin string) {
 // cautious returns the initial mode for a requested one: if a file that may
 // forbid the mode could not be read, a mode less strict than default becomes
 // default.
-func (p *Parameters) cautious(m policy.ApprovalMode) policy.ApprovalMode {
+func (p *stored) cautious(m policy.ApprovalMode) policy.ApprovalMode {
 	mode, err := policy.ParseApprovalMode(string(m))
 	if len(p.unread) > 0 && err == nil && policy.ModeDefault.Stricter(mode) {
 		return policy.ModeDefault
@@ -205,7 +205,7 @@ func (c *Config) Todos() ([]tools.Todo, error) {
 
 // killSwitchAtStart returns the initial state of the kill switch: the parameter, else
 // the environment variable.
-func killSwitchAtStart(p *Parameters) bool {
+func killSwitchAtStart(p *stored) bool {
 	if p.Session.FileReadCacheDisabled != nil {
 		return *p.Session.FileReadCacheDisabled
 	}

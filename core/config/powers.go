@@ -38,12 +38,12 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 		return nil, err
 	}
 	dir := filepath.Join(p.target(), p.Environment.Layout.Dir)
-	if paths.Same(dir, filepath.Join(p.home(), p.Environment.Layout.Dir)) {
+	if paths.Same(dir, filepath.Join(p.Environment.home(), p.Environment.Layout.Dir)) {
 		return nil, nil // the user's own files, which need no trust
 	}
 	p.fillExtensions(r.Settings)
-	_, claude := p.claudeDirs(p.target())
-	return powers.OfProject(ctx, p.before(), r, powers.Files{
+	_, claude := p.store().claudeDirs(p.target())
+	return powers.OfProject(ctx, p.store().before(), r, powers.Files{
 		Claude:   claude,
 		Policies: []string{filepath.Join(dir, rules.File), filepath.Join(dir, rules.DirName)}, Commands: filepath.Join(dir, slash.DirName),
 		Agents: filepath.Join(dir, agentset.DirName), Skills: skillset.OfProject(p.target(), p.Environment.Layout.Dir, claude),
@@ -62,7 +62,7 @@ func (x SettingsService) ProjectPowers() ([]settings.Power, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := *c.params()
+	p := c.params()
 	if p.Settings == nil {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func ApproveOutside(ctx context.Context, p Parameters, directories []string) err
 	if reflect.ValueOf(p.Environment.Layout).IsZero() {
 		p.Environment.Layout = layout.Fettle()
 	}
-	store := p.before().Outside()
+	store := p.store().before().Outside()
 	if store == nil {
 		return fault.New(fault.InvalidConfig, "config.approveOutside", "There is no home directory, in which approvals are recorded.", "Set HOME.")
 	}
@@ -110,7 +110,7 @@ func ApprovedOutside(p Parameters) ([]string, error) {
 	if reflect.ValueOf(p.Environment.Layout).IsZero() {
 		p.Environment.Layout = layout.Fettle()
 	}
-	store := p.before().Outside()
+	store := p.store().before().Outside()
 	if store == nil {
 		return nil, nil
 	}
@@ -126,7 +126,7 @@ func ApproveGit(ctx context.Context, p Parameters, digests []string) error {
 	if reflect.ValueOf(p.Environment.Layout).IsZero() {
 		p.Environment.Layout = layout.Fettle()
 	}
-	store := p.before().Git()
+	store := p.store().before().Git()
 	if store == nil {
 		return fault.New(fault.InvalidConfig, "config.approveGit", "There is no home directory, in which approvals are recorded.", "Set HOME.")
 	}

@@ -114,7 +114,7 @@ func (o Commands) check(ctx context.Context) error {
 // processOptions returns a function that returns the options for a conversation's
 // commands. Those of confined ones are determined now, because directories that are
 // added later are not writable.
-func (p *Parameters) processOptions(sh *shared) func() process.Options {
+func (p *stored) processOptions(sh *shared) func() process.Options {
 	if !sh.overlay() && p.Tools.Shell.Confinement.Kind == process.Unconfined {
 		return func() process.Options { return p.commandOptions(sh) }
 	}
@@ -127,7 +127,7 @@ func (p *Parameters) processOptions(sh *shared) func() process.Options {
 }
 
 // commandOptions returns the options for commands that no fork confines.
-func (p *Parameters) commandOptions(sh *shared) process.Options {
+func (p *stored) commandOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: p.Environment.Layout.CommandMarker,
 		Total:  p.Tools.Shell.Total, Idle: p.Tools.Shell.Idle, Environ: p.Tools.Shell.environ(), IsKey: settings.IsProviderKey,
@@ -152,7 +152,7 @@ func (p *Parameters) commandOptions(sh *shared) process.Options {
 func (p *site) overlay() bool { return p.fork != nil && p.fork.Mode == fork.Overlay }
 
 // confineTo adds the session's directories to a confinement.
-func (p *Parameters) confineTo(c *process.Confinement, sh *shared) {
+func (p *stored) confineTo(c *process.Confinement, sh *shared) {
 	if c.Kind != process.Unconfined {
 		c.Writable = slices.Concat(sh.workspace.Directories(), c.Writable)
 	}
@@ -172,7 +172,7 @@ func (c *Config) programOptions(sh *shared) process.Options {
 }
 
 // confinedOptions returns the options for confined programs, in the fork of the session if it has one.
-func (p *Parameters) confinedOptions(sh *shared) process.Options {
+func (p *stored) confinedOptions(sh *shared) process.Options {
 	o := p.commandOptions(sh)
 	given := p.Tools.Shell.confinement()
 	given.NoTCP = !p.Tools.Shell.networked
@@ -248,7 +248,7 @@ func (s *shared) keepsChanged(next scheduler.Executing) scheduler.Executing {
 
 // enclose adds the session's paths for confined commands, except for those that the
 // embedder has set.
-func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
+func (p *stored) enclose(c *process.Confinement, sh *shared) {
 	writable := func() []string {
 		var real []string
 		for _, dir := range c.Writable {
@@ -265,7 +265,7 @@ func (p *Parameters) enclose(c *process.Confinement, sh *shared) {
 		c.Masked = func(ctx context.Context) ([]string, error) { return sh.rules.Withheld(ctx, writable()) }
 	}
 	c.Readable = append(slices.Clip(c.Readable), sh.rules.Repositories(writable())...)
-	c.Home = cmp.Or(c.Home, p.home())
+	c.Home = cmp.Or(c.Home, p.Environment.home())
 	if sh.tmp != "" {
 		c.Cache = cmp.Or(c.Cache, filepath.Join(sh.tmp, cacheDir))
 	}
@@ -295,7 +295,7 @@ func (c *Config) confine(call *policy.Call, sh *shared) {
 		call.Confined = kind
 	case call.Tool == shell.RunShellCommand && (call.Mode != policy.ModeYolo || !o.byDefault):
 		call.Confinable = kind
-		call.Readable = sandbox.Toolchains(c.params().home(), os.Getenv("PATH"))
+		call.Readable = sandbox.Toolchains(c.params().Environment.home(), os.Getenv("PATH"))
 	}
 }
 

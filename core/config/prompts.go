@@ -158,7 +158,7 @@ func (c *Config) contextFiles(sh *shared) contextfiles.Finder {
 	userDir, _ := c.userDir() // "": there is none
 	return contextfiles.Finder{
 		Workspace: sh.workspace, ContextFile: p.Environment.Layout.ContextFile, Names: p.Instructions.Names, Imports: p.Instructions.Imports, Boundary: p.Instructions.Boundary,
-		UserDir: userDir, Home: p.home(), Untrusted: p.Policy.Trust == trust.Untrusted, Extensions: c.brought().Context,
+		UserDir: userDir, Home: p.Environment.home(), Untrusted: p.Policy.Trust == trust.Untrusted, Extensions: c.brought().Context,
 		MayShow: func(path string) bool { return c.mayShow(sh, path) },
 	}
 }

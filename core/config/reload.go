@@ -75,13 +75,13 @@ func (x SettingsService) Reload(ctx context.Context) error {
 	given := c.given.before()
 	changed, later := apply.Differences(given, l.result, newer)
 	now := l.result.With(newer, changed...)
-	params := *c.given
+	params := c.given.parameters()
 	params.Policy.Trust, params.Tools.WebSearch, params.Conversation.Models = c.params().Policy.Trust, c.params().Tools.WebSearch, c.params().Conversation.Models
 	usable := l.usable.Again(given, now)
 	if err := params.fill(usable, now); err != nil {
 		return err
 	}
-	if err := c.enforce(sh, &params); err != nil {
+	if err := c.enforce(sh, params.store()); err != nil {
 		return err
 	}
 	c.keep(l, now, slices.Concat(now.Problems, usable.Dropped, usable.Lasting, later))
@@ -118,7 +118,7 @@ func notLoaded(o settings.Options, err error) fault.Problem {
 }
 
 // enforce applies new parameters to the services of all derived Configs.
-func (c *Config) enforce(sh *shared, p *Parameters) error {
+func (c *Config) enforce(sh *shared, p *stored) error {
 	before := c.params()
 	if !slices.Equal(p.Tools.WebFetch.Allow, before.Tools.WebFetch.Allow) || p.Tools.WebFetch.AllowPrivate != before.Tools.WebFetch.AllowPrivate ||
 		p.Tools.WebFetch.ProxyDecides != before.Tools.WebFetch.ProxyDecides {

@@ -50,9 +50,9 @@ func TestYoloBesideInitialize(t *testing.T) {
 	answer := make(chan error, 1)
 	go func() { answer <- c.SetApprovalMode(policy.ModeYolo) }()
 	waitingForLock(t, "SetApprovalMode")
-	learnt := *c.given
+	learnt := c.given.parameters()
 	learnt.Policy.Trust = trust.Untrusted
-	c.filled.Store(&learnt)
+	c.filled.Store(learnt.store())
 	c.mu.Unlock()
 	require.Equal(t, fault.UntrustedFolder, fault.CodeOf(<-answer))
 	require.Equal(t, policy.ModeDefault, c.ApprovalMode())

@@ -22,7 +22,7 @@ import (
 
 // begun is the result of the first step of Initialize.
 type begun struct {
-	params  *Parameters      // completed by the settings; the given ones if nothing changes them
+	params  *Parameters      // completed by the settings; nil: nothing changes the given ones
 	options settings.Options // of the settings, for reloads
 	result  *settings.Result // nil without settings
 	usable  *apply.Validated // nil without settings
@@ -32,15 +32,15 @@ type begun struct {
 // load reads the settings, unless the Parameters contain none, and decides on
 // trust.
 func (c *Config) load(ctx context.Context) (begun, error) {
-	b := begun{params: c.given}
+	var b begun
 	if err := checkPolicyPaths(c.given.Policy.Paths); err != nil {
 		return b, err
 	}
 	if g := c.given; g.Settings == nil && g.Policy.TrustOf == nil && (g.Conversation.Models != nil || g.Conversation.Providers == nil) {
 		return b, nil
 	}
-	p := new(Parameters)
-	*p = *c.given
+	given := c.given.parameters()
+	p := &given
 	b.params = p
 	if err := p.decideTrust(ctx); err != nil {
 		return b, err
@@ -61,9 +61,9 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	}
 	if b.result.Trusted && p.Policy.Trust != trust.Trusted { // because of a directory that the settings name
 		b.options.Trusted, b.options.Undecided = false, false
-		given := *c.given
+		given := c.given.parameters()
 		given.Policy.Trust = p.Policy.Trust
-		if err := b.read(ctx, &given); err != nil {
+		if err := b.read(ctx, given.store()); err != nil {
 			return b, err
 		}
 	}
@@ -102,13 +102,13 @@ func (p *Parameters) givenVariables() Variables {
 }
 
 // read loads the settings and completes given with them.
-func (b *begun) read(ctx context.Context, given *Parameters) error {
+func (b *begun) read(ctx context.Context, given *stored) error {
 	r, err := settings.Load(ctx, b.options)
 	if err != nil {
 		return err
 	}
 	state := b.params.Policy.Trust
-	b.result, *b.params = r, *given
+	b.result, *b.params = r, given.parameters()
 	b.params.Policy.Trust = state
 	if b.usable, err = apply.Check(ctx, given.before(), r); err != nil {
 		return err
@@ -132,18 +132,20 @@ func (p *Parameters) decideTrust(ctx context.Context) error {
 
 // target returns the target directory; it is absolute unless the current
 // directory is unknown.
-func (p *Parameters) target() string {
-	if abs, err := filepath.Abs(p.TargetDir); err == nil {
+func (p *Parameters) target() string { return absolute(p.TargetDir) }
+
+func absolute(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
 		return abs
 	}
-	return p.TargetDir
+	return dir
 }
 
 // home returns the directory that contains the user's settings directory; "" if
 // there is none.
-func (p *Parameters) home() string {
-	if p.Environment.HomeDir != "" {
-		return p.Environment.HomeDir
+func (e *Environment) home() string {
+	if e.HomeDir != "" {
+		return e.HomeDir
 	}
 	dir, err := os.UserHomeDir()
 	if err != nil {
@@ -156,7 +158,7 @@ func (p *Parameters) home() string {
 // Config.
 func (p *Parameters) settingsOptions() settings.Options {
 	o := *p.Settings
-	o.Layout, o.HomeDir, o.ProjectDir = p.Environment.Layout, p.home(), p.target()
+	o.Layout, o.HomeDir, o.ProjectDir = p.Environment.Layout, p.Environment.home(), p.target()
 	o.Trusted, o.Undecided, o.DefaultTools = p.Policy.Trust == trust.Trusted, p.Policy.Trust == trust.Undecided, defaultTools(p.Environment.Layout)
 	o.Confined = o.Confined || p.Tools.Shell.confines()
 	if o.Above == nil && p.Policy.TrustOf != nil {
@@ -262,7 +264,7 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fau
 	if reflect.ValueOf(p.Environment.Layout).IsZero() {
 		p.Environment.Layout = layout.Fettle()
 	}
-	u, err := apply.Check(ctx, p.before(), r)
+	u, err := apply.Check(ctx, p.store().before(), r)
 	if err != nil {
 		return nil, err
 	}
@@ -271,8 +273,8 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fau
 
 // before returns the values of the Parameters that take precedence over all
 // settings.
-func (p *Parameters) before() apply.Input {
-	g := apply.Input{Layout: p.Environment.Layout, Home: p.home(), Target: p.target(), Tools: defaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
+func (p *stored) before() apply.Input {
+	g := apply.Input{Layout: p.Environment.Layout, Home: p.Environment.home(), Target: absolute(p.TargetDir), Tools: defaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
 	if p.Settings != nil {
 		g.Environ = p.Settings.Environ
 	}
@@ -281,7 +283,7 @@ func (p *Parameters) before() apply.Input {
 
 // decides reports whether the Parameters set a key, with precedence over all
 // settings. Keys whose parts are set separately are not included, see fill.
-func (p *Parameters) decides(key string) bool {
+func (p *stored) decides(key string) bool {
 	switch key {
 	case apply.KeyMode:
 		return p.Policy.ApprovalMode != ""

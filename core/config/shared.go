@@ -273,7 +273,7 @@ func (c *Config) Storage() (Storage, error) {
 
 // userDir returns the user's settings directory.
 func (c *Config) userDir() (string, error) {
-	home := c.given.home()
+	home := c.given.Environment.home()
 	if home == "" {
 		return "", errors.New("there is no home directory")
 	}

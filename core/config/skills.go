@@ -33,7 +33,7 @@ func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	return skillset.Sources{
 		ClaudeUser: claudeUser, ClaudeProject: claudeProject,
 		Disabled: p.Skills.Disabled, Off: p.Skills.Off, Definitions: p.Skills.Definitions, Dirs: p.Skills.Dirs, Extensions: c.brought().Skills,
-		Home: p.home(), Target: sh.workspace.Target(), Dir: p.Environment.Layout.Dir, Trusted: p.Policy.Trust == trust.Trusted, Logger: p.Environment.Logger,
+		Home: p.Environment.home(), Target: sh.workspace.Target(), Dir: p.Environment.Layout.Dir, Trusted: p.Policy.Trust == trust.Trusted, Logger: p.Environment.Logger,
 	}.Load(ctx, sh.skills)
 }
 
