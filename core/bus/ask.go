@@ -99,6 +99,9 @@ func (b *MessageBus) put(m question) (*openQuestion, error) {
 	}
 	b.asked++
 	q := &openQuestion{m: m, seq: b.asked, done: make(chan struct{}), holders: make(map[*Subscription]context.CancelCauseFunc)}
+	if b.open == nil {
+		b.open = make(map[string]*openQuestion)
+	}
 	b.open[id] = q
 	b.deliver(m, q)
 	if len(q.holders) == 0 {
@@ -165,6 +168,9 @@ func (b *MessageBus) remember(id string, late error) {
 		b.endedIDs = b.endedIDs[1:]
 	}
 	b.endedIDs = append(b.endedIDs, id)
+	if b.ended == nil {
+		b.ended = make(map[string]error)
+	}
 	b.ended[id] = late
 }
 

@@ -40,7 +40,7 @@ type MessageBus struct {
 	onDefect func(error)
 	handlers sync.WaitGroup // the subscriptions' goroutines
 
-	mu        sync.Mutex // guards all fields below, and the queues; handlers never run under it
+	mu        sync.Mutex // guards all fields below, and the queues; handlers never run under it. The maps are nil until they are used
 	closed    bool
 	typed     map[Type][]*Subscription // of one type
 	all       []*Subscription          // of all types
@@ -57,13 +57,7 @@ func New(o Options) *MessageBus {
 	if o.Queue <= 0 {
 		o.Queue = defaultQueue
 	}
-	return &MessageBus{
-		queue:    o.Queue,
-		onDefect: o.OnDefect,
-		typed:    make(map[Type][]*Subscription),
-		open:     make(map[string]*openQuestion),
-		ended:    make(map[string]error),
-	}
+	return &MessageBus{queue: o.Queue, onDefect: o.OnDefect}
 }
 
 // Publish sends an event or an answer to the current subscribers of its type. It never blocks.

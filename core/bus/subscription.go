@@ -101,6 +101,9 @@ func (b *MessageBus) subscribe(ctx context.Context, s *Subscription) *Subscripti
 	case s.kind == "":
 		b.all = append(b.all, s)
 	default:
+		if b.typed == nil {
+			b.typed = make(map[Type][]*Subscription)
+		}
 		b.typed[s.kind] = append(b.typed[s.kind], s)
 	}
 	for _, q := range b.openQuestions() {

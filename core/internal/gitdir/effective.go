@@ -214,6 +214,9 @@ func (w *Watch) current(r *repository) *effective {
 	if cached == nil || cached.top != r.top || !cached.isCurrent() {
 		cached = r.read()
 		w.mu.Lock()
+		if w.read == nil {
+			w.read = make(map[string]*effective)
+		}
 		w.read[r.dir] = cached
 		w.mu.Unlock()
 	}

@@ -23,8 +23,8 @@ type Watch struct {
 	approved func(Setting) bool
 
 	mu    sync.Mutex
-	known map[string]contents   // by common directory, links resolved
-	read  map[string]*effective // by the directory of the repository's files
+	known map[string]contents   // by common directory, links resolved; nil without repositories
+	read  map[string]*effective // by the directory of the repository's files; nil until it is used
 }
 
 // clockLag is the maximum delay of a file's change time behind the clock: file systems use the time
@@ -34,7 +34,7 @@ const clockLag = 10 * time.Millisecond
 // NewWatch returns a Watch with the current state of the repositories that git finds from some
 // absolute directories. approved reports whether the user has approved a setting; nil: none.
 func NewWatch(approved func(Setting) bool, dirs ...string) *Watch {
-	w := &Watch{since: time.Now().Add(-clockLag), approved: approved, known: make(map[string]contents), read: make(map[string]*effective)}
+	w := &Watch{since: time.Now().Add(-clockLag), approved: approved}
 	for _, dir := range dirs {
 		w.Add(dir)
 	}
@@ -51,6 +51,9 @@ func (w *Watch) Add(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, known := w.known[r.common]; !known {
+		if w.known == nil {
+			w.known = make(map[string]contents)
+		}
 		w.known[r.common] = r.contents()
 	}
 }

@@ -74,7 +74,7 @@ type Options struct {
 // Runner runs hooks. It is safe for concurrent use and keeps no state between events.
 type Runner struct {
 	o   Options
-	all map[hooks.Event][]entry
+	all map[hooks.Event][]entry // nil without hooks
 }
 
 // entry is a hook with its compiled matcher.
@@ -86,7 +86,7 @@ type entry struct {
 
 // New returns a runner. It does no I/O.
 func New(o Options) *Runner {
-	r := &Runner{o: o, all: map[hooks.Event][]entry{}}
+	r := &Runner{o: o}
 	list := slices.Clone(o.Hooks)
 	for i := range list {
 		if list[i].Source == "" {
@@ -98,6 +98,9 @@ func New(o Options) *Runner {
 		h := &list[i]
 		e := entry{Hook: h, off: slices.ContainsFunc(o.Off, h.Is)}
 		e.matcher, _ = newMatcher(h.Event, h.Matcher) // it was reported when it was read
+		if r.all == nil {
+			r.all = make(map[hooks.Event][]entry)
+		}
 		r.all[h.Event] = append(r.all[h.Event], e)
 	}
 	return r

@@ -118,14 +118,14 @@ type Committer struct {
 	options Options
 	system  system
 	log     *slog.Logger
-	freeing *freeing
+	freeing freeing
 
 	queues queues
 
 	now func() time.Time
 
 	mu    sync.Mutex
-	swept map[dirID]*sweeping // directories already searched for leftovers
+	swept map[dirID]*sweeping // directories already searched for leftovers; nil: none
 }
 
 // New returns a Committer. It does no I/O.
@@ -134,7 +134,7 @@ func New(o Options) *Committer {
 	o.LeaseWait = max(o.LeaseWait, 0)
 	o.Settle = cmp.Or(o.Settle, DefaultSettle)
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return &Committer{options: o, system: kernel{}, log: log, freeing: newFreeing(), now: time.Now, swept: make(map[dirID]*sweeping)}
+	return &Committer{options: o, system: kernel{}, log: log, now: time.Now}
 }
 
 // Wait returns once all removed files are closed. The Committer can be used further.

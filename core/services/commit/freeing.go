@@ -6,15 +6,22 @@ import (
 )
 
 // freeing closes removed files in the background: the last close frees the space, for which a file
-// system may take as long as for a flush.
+// system may take as long as for a flush. The zero value is ready to use.
 type freeing struct {
-	slots   chan struct{} // one for each file that is being closed
+	mu      sync.Mutex
+	slots   chan struct{} // one for each file that is being closed; nil: no file was removed yet
 	waiting sync.Mutex    // held by the one call of wait that takes the slots
 }
 
-func newFreeing() *freeing {
+// begun returns the slots.
+func (f *freeing) begun() chan struct{} {
 	const most = 4 // at once; the callers close further ones themselves
-	return &freeing{slots: make(chan struct{}, most)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slots == nil {
+		f.slots = make(chan struct{}, most)
+	}
+	return f.slots
 }
 
 func (f *freeing) close(file *os.File) {
@@ -22,10 +29,11 @@ func (f *freeing) close(file *os.File) {
 		closeFile(file) // until then its name is in use
 		return
 	}
+	slots := f.begun()
 	select {
-	case f.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		go func() {
-			defer func() { <-f.slots }()
+			defer func() { <-slots }()
 			closeFile(file)
 		}()
 	default:
@@ -36,12 +44,15 @@ func (f *freeing) close(file *os.File) {
 // wait returns once all files are closed. Each commit begins with it, so that the space of the files
 // that the commits before it removed is free.
 func (f *freeing) wait() {
+	f.mu.Lock()
+	slots := f.slots
+	f.mu.Unlock()
 	f.waiting.Lock()
 	defer f.waiting.Unlock()
-	for range cap(f.slots) {
-		f.slots <- struct{}{}
+	for range cap(slots) {
+		slots <- struct{}{}
 	}
-	for range cap(f.slots) {
-		<-f.slots
+	for range cap(slots) {
+		<-slots
 	}
 }

@@ -30,24 +30,26 @@ func TestWait(t *testing.T) { // FS-59
 // TestFreeing checks that the number of files in the background is limited, and that wait waits for
 // all of them.
 func TestFreeing(t *testing.T) {
-	f := newFreeing()
+	var f freeing
+	f.wait()
+	slots := f.begun()
 	open := func() *os.File {
 		file, err := os.CreateTemp(t.TempDir(), "")
 		require.NoError(t, err)
 		t.Cleanup(func() { file.Close() })
 		return file
 	}
-	for range cap(f.slots) {
-		f.slots <- struct{}{}
+	for range cap(slots) {
+		slots <- struct{}{}
 	}
 	further := open()
 	f.close(further)
 	require.ErrorIs(t, further.Close(), os.ErrClosed)
-	for range cap(f.slots) {
-		<-f.slots
+	for range cap(slots) {
+		<-slots
 	}
 	var files []*os.File
-	for range 2 * cap(f.slots) {
+	for range 2 * cap(slots) {
 		files = append(files, open())
 		f.close(files[len(files)-1])
 	}

@@ -56,6 +56,9 @@ func (c *Committer) sweepingOf(id dirID) *sweeping {
 		delete(c.swept, oldest)
 	}
 	s = &sweeping{}
+	if c.swept == nil {
+		c.swept = make(map[dirID]*sweeping)
+	}
 	c.swept[id] = s
 	return s
 }

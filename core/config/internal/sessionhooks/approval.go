@@ -26,6 +26,9 @@ func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 	}
 	s.mu.Lock()
 	reported := s.withheld[h]
+	if s.withheld == nil {
+		s.withheld = make(map[*hooks.Hook]bool)
+	}
 	s.withheld[h] = true
 	s.mu.Unlock()
 	if !reported {
@@ -143,7 +146,7 @@ func (s *Set) Approve(ctx context.Context) ([]string, error) {
 	if s.approvals == nil {
 		return nil, noHome()
 	}
-	s.withheld = map[*hooks.Hook]bool{}
+	s.withheld = nil
 	return s.record(ctx)
 }
 

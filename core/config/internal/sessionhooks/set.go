@@ -92,8 +92,8 @@ type Set struct {
 	processes, limited *process.Service
 
 	problems []fault.Problem
-	withheld map[*hooks.Hook]bool   // hooks reported as not running
-	shown    map[*hooks.Hook]string // commands, with secrets masked
+	withheld map[*hooks.Hook]bool   // hooks reported as not running; may be nil
+	shown    map[*hooks.Hook]string // commands, with secrets masked; nil without hooks
 }
 
 // New returns a session's hooks, which are empty before Load.
@@ -119,8 +119,11 @@ func (s *Set) Load(extensions []contributions.File) {
 		Env: s.environment, Gate: s.mayRun, Started: s.started, OnDefect: s.o.OnDefect,
 	})
 	s.mu.Lock()
-	s.problems, s.withheld, s.shown = l.problems, map[*hooks.Hook]bool{}, map[*hooks.Hook]string{}
+	s.problems, s.withheld, s.shown = l.problems, nil, nil
 	for _, h := range runner.Hooks() {
+		if s.shown == nil {
+			s.shown = make(map[*hooks.Hook]string)
+		}
 		s.shown[h] = cmp.Or(h.Shown, h.Command)
 	}
 	s.mu.Unlock()
