@@ -35,35 +35,36 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		factories = file.RegionsFactories
 	}
-	files, err := bind(c, factories, c.fileServices(sh, s), c.params().Tools.inDefaultSet)
+	files, err := bind(c, factories, s.files, c.params().Tools.inDefaultSet)
 	bound.add(nil, err)
 	bound.add(c.openDialects(s, files))
-	bound.add(bind(c, search.Factories, search.Services{
+	bound.add(bind(c, search.Factories, &search.Services{
 		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Environment.Now, Results: s.state,
 	}, always))
-	bound.add(bind(c, shell.Factories, shell.Services{
+	bound.add(bind(c, shell.Factories, &shell.Services{
 		Paths: sh.workspace, Directories: sh.workspace, Runner: &s.processes, Reader: &s.processes, Control: &s.processes, Seen: s.state,
 		Terminal: c.params().Tools.Shell.Terminal, Confinement: c.confinementOf(sh), Results: s.state,
 	}, always))
-	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
+	var fetcher web.Fetcher = &sh.web
+	bound.add(bind(c, web.FetchFactories, &fetcher, always))
 	if c.params().Tools.WebSearch != nil {
-		bound.add(bind(c, web.SearchFactories, c.params().Tools.WebSearch, always))
+		bound.add(bind(c, web.SearchFactories, &c.params().Tools.WebSearch, always))
 	}
-	bound.add(bind(c, plan.Factories, plan.Services{
+	bound.add(bind(c, plan.Factories, &plan.Services{
 		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
 	}, always))
-	bound.add(bind(c, communicate.Factories, communicate.Services{User: person{c.bus, c.subagent}}, always))
-	bound.add(bind(c, memory.Factories, memory.Services{Facts: sh.memory}, always))
-	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
-	bound.add(bind(c, catalog.Factories, catalog.Services{Catalog: s.catalog, WhenShown: s.state.WhenShown}, always))
+	bound.add(bind(c, communicate.Factories, &communicate.Services{User: person{c.bus, c.subagent}}, always))
+	bound.add(bind(c, memory.Factories, &memory.Services{Facts: sh.memory}, always))
+	bound.add(bind(c, internaldocs.Factories, &internaldocs.Services{Docs: docs.Files()}, always))
+	bound.add(bind(c, catalog.Factories, &catalog.Services{Catalog: s.catalog, WhenShown: s.state.WhenShown}, always))
 	bound.tools = append(bound.tools, c.resourceTools(sh)...)
 	return bound.tools, bound.err
 }
 
 // fileServices returns the services of the tools that read and change files.
-func (c *Config) fileServices(sh *shared, s *session) file.Services {
+func (c *Config) fileServices(sh *shared, s *session) *file.Services {
 	_, _, _, apply := c.params().Calls.hooks()
-	return file.Services{
+	return &file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
 		Hashes: s.state, Access: s.tracker, Apply: apply, Results: s.state, Retries: s.state,
 	}
@@ -72,7 +73,7 @@ func (c *Config) fileServices(sh *shared, s *session) file.Services {
 // toolsOf are the tools of a session for its scheduler.
 type toolsOf struct {
 	*tools.Registry
-	files file.Services
+	files *file.Services
 }
 
 // Unregistered returns a file tool that is not registered, so that the scheduler
@@ -84,7 +85,7 @@ func (t toolsOf) Unregistered(name string) tools.DeclarativeTool {
 	}
 	for _, f := range all {
 		if f.Spec().Name == name {
-			return f.BindShared(&t.files)
+			return f.BindShared(t.files)
 		}
 	}
 	return nil
@@ -107,8 +108,8 @@ func (b *builtIns) add(bound []tools.DeclarativeTool, err error) {
 // exceptions.
 func always(string) bool { return true }
 
-// bind binds one family of tools.
-func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), services S, inDefaultSet func(name string) bool) ([]tools.DeclarativeTool, error) {
+// bind binds one family of tools. The tools share the services.
+func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), services *S, inDefaultSet func(name string) bool) ([]tools.DeclarativeTool, error) {
 	family, err := factories()
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), servi
 		if !selection.Includes(spec, inDefaultSet(spec.Name) || renamed) {
 			continue
 		}
-		tool := f.BindShared(&services)
+		tool := f.BindShared(services)
 		if renamed {
 			tool = tools.Rename(tool, name)
 		}
@@ -203,7 +204,7 @@ func (c *Config) discoverTools(sh *shared, s *session) func(ctx context.Context)
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 		var runner discovered.Runner = &s.processes
 		if c.params().Tools.DiscoverySandbox {
-			runner = confinedRunner{sh.programs}
+			runner = confinedRunner{sh.programs.service}
 		}
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
 			DiscoveryCommand: c.params().Tools.DiscoveryCommand, CallCommand: c.params().Tools.CallCommand,

@@ -89,5 +89,5 @@ func (c *Config) joined(sh *shared) error {
 // leave closes the services of the fork of this Config, and its fork, which it drops unless it has changes.
 func (c *Config) leave(sh *shared) error {
 	sh.forked.remove(c)
-	return errors.Join(sh.site.close(), sh.endPrograms(), sh.fork.End(context.Background(), sh.ignored))
+	return errors.Join(sh.site.close(), sh.programs.close(), sh.fork.End(context.Background(), sh.ignored))
 }

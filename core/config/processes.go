@@ -192,7 +192,7 @@ func (p *stored) confinedOptions(sh *shared) process.Options {
 // it has ended.
 func (c *Config) startServer(sh *shared) func(ctx context.Context, cmd *exec.Cmd) (ended func(), err error) {
 	return func(ctx context.Context, cmd *exec.Cmd) (func(), error) {
-		ended, err := sh.programs().StartConfined(ctx, cmd)
+		ended, err := sh.programs.service().StartConfined(ctx, cmd)
 		if err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
+	"github.com/fettle-dev/fettle/core/tools/file"
 	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
@@ -41,9 +42,10 @@ import (
 type session struct {
 	shared    *shared // shared with other conversations
 	state     *filestate.Service
-	processes ownProcesses
+	processes lazyProcesses
 	mutation  *mutation.Service
 	tracker   *tracker.FileTracker
+	files     *file.Services // of the tools that read and change files
 	todos     plan.Todos
 	registry  *tools.Registry
 	catalog   *catalog.Catalog // decides which tools of registry are declared completely
@@ -124,6 +126,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Limit: func() int { return c.tokenLimit(s) },
 	})
 	s.processes.all, s.processes.options = &sh.processes, c.params().processOptions(sh)
+	s.files = c.fileServices(sh, s)
 	s.catalog = c.newCatalog(s)
 	var err error
 	if s.registry, err = c.newRegistry(sh, s); err != nil {
@@ -131,7 +134,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	}
 	s.hooks = c.hooksOf(sh, s)
 	o := scheduler.Options{
-		Tools:    toolsOf{s.registry, c.fileServices(sh, s)},
+		Tools:    toolsOf{s.registry, s.files},
 		Policy:   sh.rules,
 		Bus:      c.bus,
 		Mode:     c.ApprovalMode,

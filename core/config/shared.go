@@ -51,9 +51,8 @@ type site struct {
 	transactions *transaction.Service
 	finder       discovery.Current
 	rules        *rules.Rules
-	names        process.Names           // protected paths that confined processes create
-	programs     func() *process.Service // runs confined programs; opened on first use
-	endPrograms  func() error            // ends them; called once, at the end
+	names        process.Names // protected paths that confined processes create
+	programs     lazyProcesses // runs confined programs
 	hooks        *sessionhooks.Set
 
 	checkpoints *keeper.Keeper // nil: there is no directory for them
@@ -151,17 +150,7 @@ func (c *Config) openSite(sh *shared, ws *workspace.Workspace, f *fork.Fork, r *
 	sh.site = &site{workspace: ws, fork: f, tmp: tmp, data: data, committer: committer, rules: r,
 		transactions: transaction.New(transaction.Options{Files: ws, Committer: committer, RecoveryDir: recovery, Logger: logger})}
 	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
-	var programs atomic.Pointer[process.Service]
-	sh.programs = sync.OnceValue(func() *process.Service {
-		programs.Store(sh.processes.open(c.programOptions(sh)))
-		return programs.Load()
-	})
-	sh.endPrograms = func() error {
-		if s := programs.Load(); s != nil {
-			return sh.processes.close(s)
-		}
-		return nil
-	}
+	sh.programs.all, sh.programs.options = &sh.processes, func() process.Options { return c.programOptions(sh) }
 	sh.checkpoints = c.openCheckpoints(sh)
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// ownProcesses is the process service of a conversation, created at its first use
-// because most conversations of a process are idle. It is safe for concurrent use.
-type ownProcesses struct {
+// lazyProcesses is a process service that is created at its first use, because most
+// sessions are idle. It is safe for concurrent use.
+type lazyProcesses struct {
 	all     *processes
 	options func() process.Options
 
@@ -19,7 +19,7 @@ type ownProcesses struct {
 }
 
 // service returns the service; after close, a closed one.
-func (o *ownProcesses) service() *process.Service {
+func (o *lazyProcesses) service() *process.Service {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.made == nil {
@@ -32,7 +32,7 @@ func (o *ownProcesses) service() *process.Service {
 }
 
 // close terminates all processes, and waits for them.
-func (o *ownProcesses) close() error {
+func (o *lazyProcesses) close() error {
 	o.mu.Lock()
 	o.ended = true
 	made := o.made
@@ -44,22 +44,22 @@ func (o *ownProcesses) close() error {
 }
 
 // Run calls [process.Service.Run].
-func (o *ownProcesses) Run(ctx context.Context, c process.Command) (process.Result, error) {
+func (o *lazyProcesses) Run(ctx context.Context, c process.Command) (process.Result, error) {
 	return o.service().Run(ctx, c)
 }
 
 // Start calls [process.Service.Start].
-func (o *ownProcesses) Start(ctx context.Context, c process.Command) (process.Info, error) {
+func (o *lazyProcesses) Start(ctx context.Context, c process.Command) (process.Info, error) {
 	return o.service().Start(ctx, c)
 }
 
 // Program calls [process.Service.Program].
-func (o *ownProcesses) Program(ctx context.Context, p process.Program) (process.Output, error) {
+func (o *lazyProcesses) Program(ctx context.Context, p process.Program) (process.Output, error) {
 	return o.service().Program(ctx, p)
 }
 
 // List calls [process.Service.List], if the service was used.
-func (o *ownProcesses) List() []process.Info {
+func (o *lazyProcesses) List() []process.Info {
 	o.mu.Lock()
 	made := o.made
 	o.mu.Unlock()
@@ -70,16 +70,16 @@ func (o *ownProcesses) List() []process.Info {
 }
 
 // Read calls [process.Service.Read].
-func (o *ownProcesses) Read(ctx context.Context, id string, r process.ReadOptions) (process.Unread, error) {
+func (o *lazyProcesses) Read(ctx context.Context, id string, r process.ReadOptions) (process.Unread, error) {
 	return o.service().Read(ctx, id, r)
 }
 
 // Write calls [process.Service.Write].
-func (o *ownProcesses) Write(ctx context.Context, id, data string, end bool) error {
+func (o *lazyProcesses) Write(ctx context.Context, id, data string, end bool) error {
 	return o.service().Write(ctx, id, data, end)
 }
 
 // Kill calls [process.Service.Kill].
-func (o *ownProcesses) Kill(ctx context.Context, id string) (process.Info, error) {
+func (o *lazyProcesses) Kill(ctx context.Context, id string) (process.Info, error) {
 	return o.service().Kill(ctx, id)
 }
