@@ -339,8 +339,8 @@ func (t *Tree) scan(root string) {
 		}
 		delete(t.known, path)
 		if err := t.remove(root, path); err != nil {
-			if _, exists := identityOf(path); !exists {
-				continue // a process has removed it
+			if now, exists := identityOf(path); !exists || now != id {
+				continue // a process has removed it, and the next scan finds another one
 			}
 			t.failed[path], t.stuck[id] = err, true
 		} else {

@@ -369,6 +369,33 @@ func TestTreeVanished(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// A name that a process replaces during the scan is no error, and the next scan moves the other file away.
+func TestTreeReplaced(t *testing.T) {
+	ws, alive := t.TempDir(), true
+	git, kept, replaced := filepath.Join(ws, ".git"), t.TempDir(), false
+	tree := NewTree(protectsGit, func() bool { return alive }, func() (string, error) {
+		if replaced {
+			return kept, nil
+		}
+		replaced = true
+		require.NoError(t, os.Mkdir(filepath.Join(ws, "other"), 0o700))
+		require.NoError(t, unix.Renameat2(unix.AT_FDCWD, filepath.Join(ws, "other"), unix.AT_FDCWD, git, unix.RENAME_EXCHANGE))
+		return "", errors.New("no space")
+	})
+	t.Cleanup(func() { require.NoError(t, tree.Close()) })
+	tree.Begin([]string{ws}, nil)
+	require.NoError(t, os.Mkdir(git, 0o700))
+	removed, err := tree.End()
+	require.NoError(t, err)
+	require.Empty(t, removed)
+	alive = false
+	require.Empty(t, tree.Begin([]string{ws}, nil), "it is not the user's")
+	removed, err = tree.End()
+	require.NoError(t, err)
+	require.Equal(t, []string{git}, removed)
+	require.NoDirExists(t, git)
+}
+
 // A file that a process replaces by a pipe while it is copied does not block the scan.
 func TestCopyFileEnds(t *testing.T) {
 	dir := t.TempDir()
