@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
@@ -38,7 +39,11 @@ var providerKeys = lazyregexp.New(`(?i)^([A-Z0-9]+_)*(GEMINI|GOOGLE|GOOGLE_AI|GO
 
 // IsProviderKey reports whether a variable's name, in any case, is that of a
 // model provider's key.
-func IsProviderKey(name string) bool { return providerKeys().MatchString(name) }
+func IsProviderKey(name string) bool {
+	other := strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 // such as the Kelvin sign, a K in any case
+	upper := strings.ToUpper(name)
+	return (other || strings.Contains(upper, "_KEY") || strings.Contains(upper, "_TOKEN")) && providerKeys().MatchString(name)
+}
 
 const masked = "***"
 

@@ -187,13 +187,17 @@ func withoutKeys(env []string, isKey func(name string) bool) []string {
 		return env
 	}
 	var secrets []string
+	others := make([]string, 0, len(env))
 	for _, v := range env {
-		if name, value, _ := strings.Cut(v, "="); isKey(name) && len(value) >= 8 {
+		name, value, _ := strings.Cut(v, "=")
+		if !isKey(name) {
+			others = append(others, v)
+		} else if len(value) >= 8 {
 			secrets = append(secrets, value)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
-		name, value, _ := strings.Cut(v, "=")
-		return isKey(name) || slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(value, s) })
+	return slices.DeleteFunc(others, func(v string) bool {
+		_, value, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(value, s) })
 	})
 }
