@@ -29,7 +29,8 @@ func String(data []byte, i int) (t Text, ok bool) {
 		for ; special == 0 && i+8 <= len(data); i += 8 {
 			word := binary.LittleEndian.Uint64(data[i : i+8])
 			seen |= word
-			special = (less(word, ' ') | less(word^'"'*each, 1) | less(word^'\\'*each, 1)) & highs
+			// Of all characters, only the quotation mark and those below the space are less than ! with the second bit inverted.
+			special = (less(word^2*each, '!') | less(word^'\\'*each, 1)) & highs
 		}
 		if special != 0 {
 			i -= 8 - bits.TrailingZeros64(special)/8
