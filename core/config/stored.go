@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -33,10 +34,11 @@ type stored struct {
 }
 
 // unset are the parts of [stored] Parameters that are zero. Nothing modifies them.
-var unset Parameters
+var unset = sync.OnceValue(func() *Parameters { return new(Parameters) })
 
 // store returns a copy to be kept.
 func (p *Parameters) store() *stored {
+	unset := unset()
 	return &stored{
 		TargetDir: p.TargetDir, IncludeDirs: p.IncludeDirs, Settings: p.Settings,
 		Environment:  part(&p.Environment, &unset.Environment),

@@ -13,7 +13,7 @@ import (
 // A Config keeps every field of the Parameters, and no memory of parts that are zero.
 func TestStored(t *testing.T) {
 	none := new(Parameters).store()
-	require.Same(t, &unset.Tools, none.Tools)
+	require.Same(t, &unset().Tools, none.Tools)
 	require.True(t, reflect.ValueOf(none.parameters()).IsZero())
 
 	given := Parameters{
@@ -34,6 +34,6 @@ func TestStored(t *testing.T) {
 	got.Tools.DiscoveryCommand, given.Policy.NoYolo = "", false
 	require.Equal(t, "d", kept.Tools.DiscoveryCommand, "it is a copy")
 	require.True(t, kept.Policy.NoYolo, "it is a copy")
-	require.Zero(t, unset.Environment.HomeDir)
-	require.True(t, reflect.ValueOf(&unset).Elem().IsZero())
+	require.Zero(t, unset().Environment.HomeDir)
+	require.True(t, reflect.ValueOf(unset()).Elem().IsZero())
 }

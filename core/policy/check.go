@@ -15,7 +15,7 @@ func CheckPattern(pattern string) error {
 // WellKnownNames returns the names and aliases of the built-in tools that
 // [WellKnown] knows, sorted.
 func WellKnownNames() []string {
-	names := slices.AppendSeq(slices.Collect(maps.Keys(wellKnown)), maps.Keys(wellKnownAliases()))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(wellKnown)), maps.Keys(*wellKnownAliases()))
 	slices.Sort(names)
 	return names
 }

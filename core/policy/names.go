@@ -35,7 +35,7 @@ func identify(c Call, agent string, servers []string, whole bool) identity {
 	id := identity{server: c.Server, tool: c.ServerTool, governed: c.GovernedBy}
 	id.names = append([]string{c.Tool}, c.Aliases...)
 	if c.Server == "" {
-		if name, ok := wellKnownAliases()[c.Tool]; ok {
+		if name, ok := (*wellKnownAliases())[c.Tool]; ok {
 			id.names = append(id.names, name)
 		}
 		k := wellKnown[c.Tool]

@@ -8,10 +8,15 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// wordList returns a function that returns the words of a text. They are split at
-// the first call, because most runs of a program use few lists.
+// wordList returns a function that returns the words of a text, sorted. They are
+// split at the first call, because most runs of a program use few lists.
 func wordList(text string) func() []string {
-	return sync.OnceValue(func() []string { return strings.Fields(text) })
+	var once sync.Once
+	var words []string
+	return func() []string {
+		once.Do(func() { words = slices.Sorted(strings.FieldsSeq(text)) })
+		return words
+	}
 }
 
 // habits describes how a program parses its words, as far as rules require.
@@ -90,11 +95,9 @@ var quiet = wordList(`
 // runsNothing reports whether a program is known to run no other program named by
 // its words, so that rm is only an argument in: grep rm file.
 func runsNothing(program string) bool {
-	_, found := slices.BinarySearch(quietSorted(), programName(program))
+	_, found := slices.BinarySearch(quiet(), programName(program))
 	return found
 }
-
-var quietSorted = sync.OnceValue(func() []string { return slices.Sorted(slices.Values(quiet())) })
 
 // exactPrograms lists programs that delete, overwrite or send data, or run their
 // arguments, so that approving one use of them approves no other. Their versions,

@@ -93,15 +93,16 @@ var (
 		"max_matches_per_file", "names_only", "total_max_matches"}
 )
 
-// wellKnownAliases maps aliases of built-in tools to their names.
-var wellKnownAliases = sync.OnceValue(func() map[string]string {
+// wellKnownAliases maps aliases of built-in tools to their names. It returns a
+// pointer because each other type adds code to small programs.
+var wellKnownAliases = sync.OnceValue(func() *map[string]string {
 	own := map[string]string{}
 	for name, tool := range wellKnown {
 		for _, alias := range tool.aliases {
 			own[alias] = name
 		}
 	}
-	return own
+	return &own
 })
 
 // WellKnown returns the properties of a built-in tool by one of its names, so
@@ -109,7 +110,7 @@ var wellKnownAliases = sync.OnceValue(func() map[string]string {
 // contains only its name, aliases, governing names, kind and effects. ok is false
 // for an unknown tool.
 func WellKnown(tool string) (Call, bool) {
-	if name, ok := wellKnownAliases()[tool]; ok {
+	if name, ok := (*wellKnownAliases())[tool]; ok {
 		tool = name
 	}
 	k, ok := wellKnown[tool]

@@ -3,28 +3,28 @@ package shell
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // harmlessVariables lists variables that make no program run, load or read
 // anything, in addition to those of the table. A name that ends with * matches
-// all with that prefix.
-var harmlessVariables = sync.OnceValue(func() []string {
-	return strings.Fields("LANG LANGUAGE LC_* TZ TERM LINES COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI DEBUG VERBOSE USER LOGNAME PWD OLDPWD SHLVL HOSTNAME TMPDIR TMP TEMP " +
-		"GOOS GOARCH GOARM GOAMD64 GOARM64 GO386 GOMIPS GOPPC64 GORISCV64 GOWASM GOMAXPROCS GOGC GOMEMLIMIT GODEBUG GOTRACEBACK GORACE GOEXPERIMENT GO111MODULE GOTMPDIR GOPRIVATE GOSUMDB GOTELEMETRY " +
-		"RUST_BACKTRACE RUST_LOG RUST_TEST_THREADS RUST_MIN_STACK OMP_NUM_THREADS SOURCE_DATE_EPOCH MAKELEVEL PORT HOST APP_ENV RAILS_ENV RACK_ENV FLASK_ENV BABEL_ENV LOG_LEVEL DOTNET_ENVIRONMENT ASPNETCORE_ENVIRONMENT " +
-		"FETTLE_FULL BLOCKSIZE BLOCK_SIZE TIME_STYLE QUOTING_STYLE LS_COLORS GREP_COLOR GREP_COLORS JQ_COLORS TIMEFORMAT HISTSIZE HISTFILESIZE DEBIAN_FRONTEND IFS CDPATH OPTIND OPTERR")
-})
+// all with that prefix. A space is before and after each.
+const harmlessVariables = " LANG LANGUAGE LC_* TZ TERM LINES COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI DEBUG VERBOSE USER LOGNAME PWD OLDPWD SHLVL HOSTNAME TMPDIR TMP TEMP " +
+	"GOOS GOARCH GOARM GOAMD64 GOARM64 GO386 GOMIPS GOPPC64 GORISCV64 GOWASM GOMAXPROCS GOGC GOMEMLIMIT GODEBUG GOTRACEBACK GORACE GOEXPERIMENT GO111MODULE GOTMPDIR GOPRIVATE GOSUMDB GOTELEMETRY " +
+	"RUST_BACKTRACE RUST_LOG RUST_TEST_THREADS RUST_MIN_STACK OMP_NUM_THREADS SOURCE_DATE_EPOCH MAKELEVEL PORT HOST APP_ENV RAILS_ENV RACK_ENV FLASK_ENV BABEL_ENV LOG_LEVEL DOTNET_ENVIRONMENT ASPNETCORE_ENVIRONMENT " +
+	"FETTLE_FULL BLOCKSIZE BLOCK_SIZE TIME_STYLE QUOTING_STYLE LS_COLORS GREP_COLOR GREP_COLORS JQ_COLORS TIMEFORMAT HISTSIZE HISTFILESIZE DEBIAN_FRONTEND IFS CDPATH OPTIND OPTERR "
+
+// isHarmless reports whether a name is one of harmlessVariables.
+func isHarmless(name string) bool { return strings.Contains(harmlessVariables, " "+name+" ") }
 
 // isListed reports whether the effect of a variable on programs is known.
 func isListed(name string) bool {
-	if _, ok := variables()[name]; ok || slices.Contains(harmlessVariables(), name) {
+	if _, ok := variables()[name]; ok || isHarmless(name) {
 		return true
 	}
 	for n := len(name); n > 0; n-- {
-		if _, ok := variables()[name[:n]+"*"]; ok || slices.Contains(harmlessVariables(), name[:n]+"*") {
+		if _, ok := variables()[name[:n]+"*"]; ok || isHarmless(name[:n]+"*") {
 			return true
 		}
 	}
