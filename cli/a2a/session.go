@@ -173,7 +173,7 @@ func (s *session) work(t *task, text string) {
 	s.turn(t)
 	r := &running{session: s, task: t, isCommand: strings.HasPrefix(text, "/"), state: protocol.TaskStateCompleted}
 	for e := range s.host.Submit(t.ctx, text) {
-		if e.Kind == interactive.EventAgent && !e.Agent.Type.Ends() {
+		if e.Kind == interactive.EventAgent && e.Agent.Type == agent.EventModel {
 			t.begin() // the prompt is recorded, so that the task is known after a restart
 		}
 		r.event(e)

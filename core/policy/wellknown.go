@@ -94,7 +94,7 @@ var (
 )
 
 // wellKnownAliases maps aliases of built-in tools to their names. It returns a
-// pointer because each other type adds code to small programs.
+// pointer, because functions for pointers share their code in small programs.
 var wellKnownAliases = sync.OnceValue(func() *map[string]string {
 	own := map[string]string{}
 	for name, tool := range wellKnown {

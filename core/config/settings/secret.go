@@ -31,7 +31,8 @@ func promises(name string) bool {
 }
 
 // providerKeys matches variables that hold keys of model providers: those that
-// fettle uses, and others that users of agents commonly have.
+// fettle uses, and others that users of agents commonly have. Each contains _KEY or
+// _TOKEN, which [IsProviderKey] requires.
 var providerKeys = lazyregexp.New(`(?i)^([A-Z0-9]+_)*(GEMINI|GOOGLE|GOOGLE_AI|GOOGLE_GENAI|GOOGLE_GENERATIVE_AI|VERTEX|ANTHROPIC|CLAUDE|CLAUDE_CODE|OPENAI|AZURE_OPENAI|AZURE_AI|` +
 	`MISTRAL|CODESTRAL|GROQ|COHERE|DEEPSEEK|XAI|GROK|OPENROUTER|TOGETHER|TOGETHERAI|PERPLEXITY|FIREWORKS|CEREBRAS|REPLICATE|HUGGINGFACE|HUGGINGFACEHUB|HF|NVIDIA|NVIDIA_NIM|` +
 	`VOYAGE|ANYSCALE|MOONSHOT|KIMI|DASHSCOPE|QWEN|ZHIPU|ZHIPUAI|ZAI|GLM|MINIMAX|SAMBANOVA|AI21|LITELLM|AI_GATEWAY|OLLAMA|LMSTUDIO|VLLM|VERCEL_AI|BEDROCK|CURSOR|COPILOT)` +

@@ -81,7 +81,7 @@ func (s *session) callDirect(ctx context.Context, method string, r *sdk.ServerRe
 	}
 	res, err := s.callTool(ctx, &sdk.CallToolRequest{Session: r.Session, Params: d.params})
 	full, ok := res.(*sdk.CallToolResult)
-	if err != nil || !ok {
+	if err != nil || !ok || d.conn.revision() >= revision2026 { // the client may have selected another revision meanwhile
 		return res, err
 	}
 	text, err := encodeCall(d.id, full)
@@ -103,7 +103,8 @@ func (c *lines) keepEncoded(text []byte) *directResult {
 
 // encode returns the line of a message.
 func (c *lines) encode(m jsonrpc.Message) ([]byte, error) {
-	if r, ok := m.(*jsonrpc.Response); ok && r.Error == nil {
+	const longest = 20 // digits of a key
+	if r, ok := m.(*jsonrpc.Response); ok && r.Error == nil && len(r.Result) <= longest {
 		c.mu.Lock()
 		text, ok := c.encoded[string(r.Result)]
 		if ok {

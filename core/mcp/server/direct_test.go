@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,9 @@ func sameAnswers(t testing.TB, greeting, line string) []any {
 		for _, answer := range serveText(t, quoting(), method, greeting, line+"\n") {
 			var m any
 			require.NoError(t, json.Unmarshal([]byte(answer), &m), answer)
+			if batch, ok := m.([]any); ok { // in the order in which the calls end
+				slices.SortFunc(batch, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			}
 			got[i] = append(got[i], m)
 		}
 	}
@@ -114,7 +118,7 @@ func TestDirectCalls(t *testing.T) {
 	} {
 		sameAnswers(t, hello, line)
 	}
-	for _, line := range []string{"[" + call(`{"name":"echo","arguments":{"a":1}}`) + "]", "[" + call(`{"name":"echo"}`) + "," + call(`{"name":"missing"}`) + "]"} {
+	for _, line := range []string{"[" + call(`{"name":"echo","arguments":{"a":1}}`) + "]", "[" + call(`{"name":"echo"}`) + "," + strings.Replace(call(`{"name":"missing"}`), "7", "8", 1) + "]"} {
 		sameAnswers(t, batches, line)
 	}
 	got := sameAnswers(t, hello, call(`{"name":"echo","_meta":{"progressToken":3},"arguments":{"a":1}}`))

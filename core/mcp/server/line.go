@@ -102,7 +102,8 @@ func (c *lines) read(r *bufio.Reader) {
 		if len(bytes.TrimSpace(text)) > 0 || l.tooLong {
 			select {
 			case c.in <- l:
-				runtime.Gosched() // otherwise the receiver waits until the next read, which blocks, releases the processor
+				// Let the receiver run now. Otherwise it may wait until the next read blocks.
+				runtime.Gosched()
 			case <-c.closed:
 				return
 			}

@@ -16,7 +16,9 @@ const harmlessVariables = " LANG LANGUAGE LC_* TZ TERM LINES COLORTERM NO_COLOR 
 	"FETTLE_FULL BLOCKSIZE BLOCK_SIZE TIME_STYLE QUOTING_STYLE LS_COLORS GREP_COLOR GREP_COLORS JQ_COLORS TIMEFORMAT HISTSIZE HISTFILESIZE DEBIAN_FRONTEND IFS CDPATH OPTIND OPTERR "
 
 // isHarmless reports whether a name is one of harmlessVariables.
-func isHarmless(name string) bool { return strings.Contains(harmlessVariables, " "+name+" ") }
+func isHarmless(name string) bool {
+	return !strings.Contains(name, " ") && strings.Contains(harmlessVariables, " "+name+" ")
+}
 
 // isListed reports whether the effect of a variable on programs is known.
 func isListed(name string) bool {

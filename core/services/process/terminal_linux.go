@@ -25,7 +25,7 @@ func (t *terminal) offerEnd(bool) bool {
 	if key && t.keys == 0 || hasInput(fd) {
 		return false
 	}
-	// hasInput does not report fewer bytes than the program waits for.
+	// hasInput reports nothing if fewer bytes are unread than the program waits for (VMIN).
 	unread, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
 	if err != nil {
 		return false

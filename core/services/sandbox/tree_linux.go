@@ -338,16 +338,30 @@ func (t *Tree) scan(root string) {
 			continue
 		}
 		delete(t.known, path)
-		if err := t.remove(root, path); err != nil {
-			if now, exists := identityOf(path); !exists || now != id {
-				continue // a process has removed it, and the next scan finds another one
-			}
-			t.failed[path], t.stuck[id] = err, true
-		} else {
-			delete(t.failed, path)
-		}
-		t.removed = append(t.removed, path)
+		t.take(root, path, id)
 	}
+}
+
+// take moves a protected path away, again if a process has put another file there meanwhile.
+func (t *Tree) take(root, path string, id identity) {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		err := t.remove(root, path)
+		if err == nil {
+			delete(t.failed, path)
+			break
+		}
+		now, exists := identityOf(path)
+		if !exists {
+			return // a process has removed it
+		}
+		if now == id || attempt == attempts {
+			t.failed[path], t.stuck[now] = err, true
+			break
+		}
+		id = now
+	}
+	t.removed = append(t.removed, path)
 }
 
 // visit returns the current content of a directory, given the earlier one, and adds the protected

@@ -369,31 +369,35 @@ func TestTreeVanished(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// A name that a process replaces during the scan is no error, and the next scan moves the other file away.
+// A name that a process replaces during the scan is moved away too. If each attempt fails so, that is reported.
 func TestTreeReplaced(t *testing.T) {
-	ws, alive := t.TempDir(), true
-	git, kept, replaced := filepath.Join(ws, ".git"), t.TempDir(), false
-	tree := NewTree(protectsGit, func() bool { return alive }, func() (string, error) {
-		if replaced {
-			return kept, nil
+	for replaced, stays := range map[int]bool{1: false, 2: false, 3: true} {
+		ws, alive := t.TempDir(), false
+		git, kept, attempts := filepath.Join(ws, ".git"), t.TempDir(), 0
+		tree := NewTree(protectsGit, func() bool { return alive }, func() (string, error) {
+			if attempts++; attempts > replaced {
+				return kept, nil
+			}
+			other := filepath.Join(ws, strconv.Itoa(attempts))
+			require.NoError(t, os.Mkdir(other, 0o700))
+			require.NoError(t, unix.Renameat2(unix.AT_FDCWD, other, unix.AT_FDCWD, git, unix.RENAME_EXCHANGE))
+			return "", errors.New("no space")
+		})
+		tree.Begin([]string{ws}, nil)
+		require.NoError(t, os.Mkdir(git, 0o700))
+		removed, err := tree.End()
+		require.Equal(t, []string{git}, removed)
+		if stays {
+			require.ErrorContains(t, err, "no space")
+			require.DirExists(t, git)
+			require.Empty(t, tree.Begin([]string{ws}, nil), "it is not the user's")
+			tree.Cancel()
+		} else {
+			require.NoError(t, err)
+			require.NoDirExists(t, git)
 		}
-		replaced = true
-		require.NoError(t, os.Mkdir(filepath.Join(ws, "other"), 0o700))
-		require.NoError(t, unix.Renameat2(unix.AT_FDCWD, filepath.Join(ws, "other"), unix.AT_FDCWD, git, unix.RENAME_EXCHANGE))
-		return "", errors.New("no space")
-	})
-	t.Cleanup(func() { require.NoError(t, tree.Close()) })
-	tree.Begin([]string{ws}, nil)
-	require.NoError(t, os.Mkdir(git, 0o700))
-	removed, err := tree.End()
-	require.NoError(t, err)
-	require.Empty(t, removed)
-	alive = false
-	require.Empty(t, tree.Begin([]string{ws}, nil), "it is not the user's")
-	removed, err = tree.End()
-	require.NoError(t, err)
-	require.Equal(t, []string{git}, removed)
-	require.NoDirExists(t, git)
+		require.NoError(t, tree.Close())
+	}
 }
 
 // A file that a process replaces by a pipe while it is copied does not block the scan.

@@ -50,8 +50,9 @@ func (a *absences) search(dir directory, p Path, names []string, look func() ([]
 	if ok && known == info {
 		return nil, nil
 	}
+	old := settled(info, a.time(t)) // before the search, so that a later change gets later times
 	found, err := look()
-	if err == nil && len(found) == 0 && settled(info, a.time(t)) {
+	if err == nil && len(found) == 0 && old {
 		a.add(key, info)
 	}
 	return found, err
