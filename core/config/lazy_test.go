@@ -59,7 +59,7 @@ func TestLazyService(t *testing.T) {
 				require.NoError(t, err)
 				all := s.processes.all
 				require.Empty(t, s.processes.List())
-				require.Nil(t, s.processes.made)
+				require.Nil(t, s.processes.opened)
 				require.Empty(t, all.opened)
 				services := make([]*process.Service, times)
 				var using sync.WaitGroup
@@ -73,7 +73,7 @@ func TestLazyService(t *testing.T) {
 				}
 				require.Len(t, all.opened, min(times, 1))
 				require.NoError(t, c.Close())
-				require.Equal(t, times > 0, s.processes.made != nil)
+				require.Equal(t, times > 0, s.processes.opened != nil)
 				_, err = s.processes.Run(t.Context(), process.Command{Line: "true", Dir: p.TargetDir})
 				require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 				_, err = s.processes.Start(t.Context(), process.Command{Line: "true", Dir: p.TargetDir})

@@ -13,73 +13,73 @@ type lazyProcesses struct {
 	all     *processes
 	options func() process.Options
 
-	mu    sync.Mutex
-	made  *process.Service // nil: not used yet
-	ended bool
+	mu     sync.Mutex
+	opened *process.Service // nil: not used yet
+	ended  bool
 }
 
 // service returns the service; after close, a closed one.
-func (o *lazyProcesses) service() *process.Service {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.made == nil {
-		o.made = o.all.open(o.options())
-		if o.ended {
-			_ = o.all.close(o.made) // always nil; nothing has been started
+func (l *lazyProcesses) service() *process.Service {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened == nil {
+		l.opened = l.all.open(l.options())
+		if l.ended {
+			_ = l.all.close(l.opened) // always nil; nothing has been started
 		}
 	}
-	return o.made
+	return l.opened
 }
 
-// close terminates all processes, and waits for them.
-func (o *lazyProcesses) close() error {
-	o.mu.Lock()
-	o.ended = true
-	made := o.made
-	o.mu.Unlock()
-	if made == nil {
+// close terminates all processes, and waits for them. It waits for options, too, which may run a program.
+func (l *lazyProcesses) close() error {
+	l.mu.Lock()
+	l.ended = true
+	opened := l.opened
+	l.mu.Unlock()
+	if opened == nil {
 		return nil
 	}
-	return o.all.close(made)
+	return l.all.close(opened)
 }
 
 // Run calls [process.Service.Run].
-func (o *lazyProcesses) Run(ctx context.Context, c process.Command) (process.Result, error) {
-	return o.service().Run(ctx, c)
+func (l *lazyProcesses) Run(ctx context.Context, c process.Command) (process.Result, error) {
+	return l.service().Run(ctx, c)
 }
 
 // Start calls [process.Service.Start].
-func (o *lazyProcesses) Start(ctx context.Context, c process.Command) (process.Info, error) {
-	return o.service().Start(ctx, c)
+func (l *lazyProcesses) Start(ctx context.Context, c process.Command) (process.Info, error) {
+	return l.service().Start(ctx, c)
 }
 
 // Program calls [process.Service.Program].
-func (o *lazyProcesses) Program(ctx context.Context, p process.Program) (process.Output, error) {
-	return o.service().Program(ctx, p)
+func (l *lazyProcesses) Program(ctx context.Context, p process.Program) (process.Output, error) {
+	return l.service().Program(ctx, p)
 }
 
 // List calls [process.Service.List], if the service was used.
-func (o *lazyProcesses) List() []process.Info {
-	o.mu.Lock()
-	made := o.made
-	o.mu.Unlock()
-	if made == nil {
+func (l *lazyProcesses) List() []process.Info {
+	l.mu.Lock()
+	opened := l.opened
+	l.mu.Unlock()
+	if opened == nil {
 		return nil
 	}
-	return made.List()
+	return opened.List()
 }
 
 // Read calls [process.Service.Read].
-func (o *lazyProcesses) Read(ctx context.Context, id string, r process.ReadOptions) (process.Unread, error) {
-	return o.service().Read(ctx, id, r)
+func (l *lazyProcesses) Read(ctx context.Context, id string, r process.ReadOptions) (process.Unread, error) {
+	return l.service().Read(ctx, id, r)
 }
 
 // Write calls [process.Service.Write].
-func (o *lazyProcesses) Write(ctx context.Context, id, data string, end bool) error {
-	return o.service().Write(ctx, id, data, end)
+func (l *lazyProcesses) Write(ctx context.Context, id, data string, end bool) error {
+	return l.service().Write(ctx, id, data, end)
 }
 
 // Kill calls [process.Service.Kill].
-func (o *lazyProcesses) Kill(ctx context.Context, id string) (process.Info, error) {
-	return o.service().Kill(ctx, id)
+func (l *lazyProcesses) Kill(ctx context.Context, id string) (process.Info, error) {
+	return l.service().Kill(ctx, id)
 }

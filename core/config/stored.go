@@ -38,22 +38,22 @@ var unset = sync.OnceValue(func() *Parameters { return new(Parameters) })
 
 // store returns a copy to be kept.
 func (p *Parameters) store() *stored {
-	unset := unset()
+	zero := unset()
 	return &stored{
 		TargetDir: p.TargetDir, IncludeDirs: p.IncludeDirs, Settings: p.Settings,
-		Environment:  part(&p.Environment, &unset.Environment),
-		Session:      part(&p.Session, &unset.Session),
-		Tools:        part(&p.Tools, &unset.Tools),
-		Policy:       part(&p.Policy, &unset.Policy),
-		Calls:        part(&p.Calls, &unset.Calls),
-		Conversation: part(&p.Conversation, &unset.Conversation),
-		Agents:       part(&p.Agents, &unset.Agents),
-		Extensions:   part(&p.Extensions, &unset.Extensions),
-		Skills:       part(&p.Skills, &unset.Skills),
-		Instructions: part(&p.Instructions, &unset.Instructions),
-		MCP:          part(&p.MCP, &unset.MCP),
-		Hooks:        part(&p.Hooks, &unset.Hooks),
-		variables:    p.variables, checkpointing: part(&p.checkpointing, &unset.checkpointing), unread: p.unread,
+		Environment:  part(&p.Environment, &zero.Environment),
+		Session:      part(&p.Session, &zero.Session),
+		Tools:        part(&p.Tools, &zero.Tools),
+		Policy:       part(&p.Policy, &zero.Policy),
+		Calls:        part(&p.Calls, &zero.Calls),
+		Conversation: part(&p.Conversation, &zero.Conversation),
+		Agents:       part(&p.Agents, &zero.Agents),
+		Extensions:   part(&p.Extensions, &zero.Extensions),
+		Skills:       part(&p.Skills, &zero.Skills),
+		Instructions: part(&p.Instructions, &zero.Instructions),
+		MCP:          part(&p.MCP, &zero.MCP),
+		Hooks:        part(&p.Hooks, &zero.Hooks),
+		variables:    p.variables, checkpointing: part(&p.checkpointing, &zero.checkpointing), unread: p.unread,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 // wordList returns a function that returns the words of a text, sorted. They are
 // split at the first call, because most runs of a program use few lists.
+// sync.OnceValue would add more code to small programs.
 func wordList(text string) func() []string {
 	var once sync.Once
 	var words []string

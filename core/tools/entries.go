@@ -35,16 +35,12 @@ func (s *entries) search(name string) (int, bool) {
 
 // aliased returns the first tool, in listing order, with an alias, or nil.
 func (s *entries) aliased(alias string) *entry {
-	var first *entry
+	candidates := s.list
 	if s.byName != nil {
-		for _, e := range s.byAlias[alias] {
-			if first == nil || compareEntries(e, first) < 0 {
-				first = e
-			}
-		}
-		return first
+		candidates = s.byAlias[alias]
 	}
-	for _, e := range s.list {
+	var first *entry
+	for _, e := range candidates {
 		if slices.Contains(e.spec().Aliases, alias) && (first == nil || compareEntries(e, first) < 0) {
 			first = e
 		}

@@ -91,7 +91,7 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			return s.callTool(ctx, r)
 		case *sdk.ServerRequest[*directParams]:
 			sent := method
-			method = "tools/call" // for wire
+			method = "tools/call" // for the log
 			return s.callDirect(ctx, sent, r)
 		case *sdk.ListResourcesRequest:
 			return with(s, ctx, r, s.listResources)

@@ -38,21 +38,20 @@ func (t *terminal) offerEnd(bool) bool {
 	case <-limit.C:
 	case <-t.end:
 	}
-	if hasInput(fd) && !key {
+	switch {
+	case !key && hasInput(fd):
 		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
 		return false
-	}
-	if key {
+	case !key:
+		return true
+	case unread == 0:
 		// A flush would not tell whether the process took the key before. A process that is blocked in a
 		// read holds the terminal's read lock: this read then fails, and the process receives the key.
-		if unread == 0 {
-			n, _ := uninterrupted(func() (int, error) { return unix.Read(fd, make([]byte, 1)) })
-			if n == 1 {
-				return false
-			}
+		if n, _ := uninterrupted(func() (int, error) { return unix.Read(fd, make([]byte, 1)) }); n == 1 {
+			return false
 		}
-		t.keys--
 	}
+	t.keys--
 	return true
 }
 

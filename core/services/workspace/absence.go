@@ -17,8 +17,6 @@ type timed interface {
 
 // absences remembers directories without any of some names. The zero value is empty.
 type absences struct {
-	now func() time.Time // nil: the clock of the directory
-
 	mu   sync.Mutex
 	dirs map[string]Info // when they were searched, by path and names
 }
@@ -50,19 +48,12 @@ func (a *absences) search(dir directory, p Path, names []string, look func() ([]
 	if ok && known == info {
 		return nil, nil
 	}
-	old := settled(info, a.time(t)) // before the search, so that a later change gets later times
+	old := settled(info, t.now()) // before the search, so that a later change gets later times
 	found, err := look()
 	if err == nil && len(found) == 0 && old {
 		a.add(key, info)
 	}
 	return found, err
-}
-
-func (a *absences) time(dir timed) time.Time {
-	if a.now != nil {
-		return a.now()
-	}
-	return dir.now()
 }
 
 // settled reports whether the next change of a directory gets other times than these.
