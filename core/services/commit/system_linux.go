@@ -12,8 +12,13 @@ import (
 )
 
 // pause blocks its thread for d. A timer of the runtime that no other work keeps exact waits whole
-// milliseconds.
+// milliseconds, and the kernel adds up to 50 microseconds unless the thread asks for exact timers.
 func pause(d time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if usual, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0); err == nil && unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) == nil {
+		defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(usual), 0, 0, 0) }()
+	}
 	left := unix.NsecToTimespec(d.Nanoseconds())
 	_ = retry(func() error { return unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &left, &left) })
 }
