@@ -294,6 +294,19 @@ func TestNeverWorking(t *testing.T) {
 	}
 }
 
+// FD-04: a question that comes before the prompt is recorded does not make the task work.
+func TestQuestionBeforeRecorded(t *testing.T) {
+	c := connect(t, `{"turns": [{"text": "One."}]}`)
+	require.NoError(t, os.MkdirAll(filepath.Join(c.home, ".fettle", "commands"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, ".fettle", "commands", "made.toml"), []byte(`prompt = "It says !{touch made && echo yes}."`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, ".fettle", "settings.json"), []byte(`{"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}}`), 0o600))
+	all, id := c.stream(message("", "", text("/made")))
+	require.Equal(t, []string{"task submitted", "input-required true"}, all)
+	all, _ = c.stream(message(id, "", text("yes")))
+	require.Equal(t, []string{"task submitted", "rejected true"}, all)
+	require.FileExists(t, filepath.Join(c.dir, "made"))
+}
+
 // FD-04: an idle recorded session is closed for a new one; a session that is not recorded is not.
 func TestSessionLimit(t *testing.T) {
 	one := func(f *serveFlags) { f.sessions = 1 }

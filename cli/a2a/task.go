@@ -38,9 +38,10 @@ type task struct {
 	status    protocol.TaskStatus
 	history   []*protocol.Message
 	answer    strings.Builder
-	full      bool          // the rest of the answer is omitted
-	asked     chan<- answer // of the open question; nil: none
-	cancelled bool          // by the client
+	full      bool               // the rest of the answer is omitted
+	asked     chan<- answer      // of the open question; nil: none
+	before    protocol.TaskState // the question: it returns after it
+	cancelled bool               // by the client
 	readers   []*reader
 }
 
@@ -203,6 +204,9 @@ func (t *task) ask(ctx context.Context, parts ...protocol.Part) (reply answer, o
 	answers := make(chan answer, 1)
 	t.mu.Lock()
 	t.asked = answers
+	if active(t.status.State) {
+		t.before = t.status.State
+	}
 	t.change(protocol.TaskStateInputRequired, parts...)
 	t.mu.Unlock()
 	select {
@@ -215,7 +219,7 @@ func (t *task) ask(ctx context.Context, parts ...protocol.Part) (reply answer, o
 	defer t.mu.Unlock()
 	if t.asked != nil {
 		t.asked = nil
-		t.change(protocol.TaskStateWorking)
+		t.change(t.before)
 	}
 	return answer{}, false
 }
@@ -239,7 +243,7 @@ func (t *task) reply(m *protocol.Message, text string) (*reader, error) {
 	m.TaskID, m.ContextID = t.id, t.context
 	t.asked <- given
 	t.asked = nil
-	t.change(protocol.TaskStateWorking)
+	t.change(t.before)
 	t.remember(m)
 	return t.reader(), nil
 }
