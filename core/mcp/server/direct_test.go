@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
 	"github.com/fettle-dev/fettle/core/mcp/server"
@@ -125,6 +127,79 @@ func TestDirectCalls(t *testing.T) {
 	require.Len(t, got, 2)
 	require.Equal(t, map[string]any{"progressToken": 3., "progress": 1., "message": "echo"}, got[0].(map[string]any)["params"])
 }
+
+// EX-20: calls around one that selects revision 2026-07-28 are answered as the SDK answers them.
+func TestRevisionAmidCalls(t *testing.T) {
+	var text strings.Builder
+	const calls = 60
+	for i := range calls {
+		if i%10 == 9 {
+			text.WriteString(modernCall(100+i, "echo", ""))
+		} else {
+			text.WriteString(request(100+i, "tools/call", `{"name":"echo","arguments":{"a":1}}`))
+		}
+	}
+	var got [2]map[float64]any
+	for i, method := range []string{directMethod, ""} {
+		got[i] = make(map[float64]any)
+		for _, line := range serveText(t, quoting(), method, hello, text.String()) {
+			var m map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &m), line)
+			got[i][m["id"].(float64)] = m
+		}
+		require.Len(t, got[i], calls)
+	}
+	require.Equal(t, got[1], got[0])
+}
+
+// EX-20: a client may use the ID of a call again once it has the answer, even before the server's write
+// has returned. The last call is answered although the input has ended.
+func TestIDUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(newShop())
+		open, slow := o.Open, make(chan struct{})
+		o.Open = func(ctx context.Context, c server.Client) (*mcpservice.Service, error) {
+			svc, err := open(ctx, c)
+			svc.Call = func(ctx context.Context, name string, _ json.RawMessage) tools.Result {
+				if name == "zebra" {
+					close(slow)
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Second):
+					}
+				}
+				return tools.Result{LLMContent: tools.Text(fmt.Sprint(name, " ", ctx.Err()))}
+			}
+			return svc, err
+		}
+		in, client := io.Pipe()
+		var answers []string
+		out := writerFunc(func(p []byte) (int, error) {
+			answers = append(answers, string(p))
+			send := func(text string) {
+				_, err := io.WriteString(client, text)
+				require.NoError(t, err)
+			}
+			switch len(answers) {
+			case 1:
+				send(request(7, "tools/call", `{"name":"echo"}`))
+			case 2:
+				send(request(7, "tools/call", `{"name":"zebra"}`))
+				<-slow
+				require.NoError(t, client.Close())
+			}
+			return len(p), nil
+		})
+		go func() { _, _ = io.WriteString(client, hello) }()
+		require.NoError(t, server.New(o).Stdio(t.Context(), in, out))
+		require.Len(t, answers, 3)
+		require.Contains(t, answers[2], "zebra <nil>")
+	})
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // EX-20: a client cannot send a direct call, whichever method it names.
 func TestDirectCallsOfClients(t *testing.T) {

@@ -38,8 +38,9 @@ type lines struct {
 
 	mu      sync.Mutex
 	begin   *beginning            // an initialize without an answer; nil: none
-	open    map[jsonrpc.ID]*batch // calls without an answer; nil: not in a batch
-	drained chan struct{}         // closed when there is none after the input has ended; nil before
+	open    map[jsonrpc.ID]*calls // without an answer
+	sending int                   // answers that are being written
+	drained chan struct{}         // closed when there are neither after the input has ended; nil before
 	encoded map[string][]byte     // responses to direct calls that are not written yet, by their directResult
 	keys    uint64                // of encoded so far
 }
@@ -63,6 +64,13 @@ type beginning struct {
 	answered chan struct{} // closed when it has been answered
 }
 
+// calls are the calls with one ID. There is one, unless a client repeats the ID of a
+// running call: the SDK refuses the second one.
+type calls struct {
+	n     int
+	batch *batch // nil: not in a batch
+}
+
 // batch is a set of calls that are answered together.
 type batch struct {
 	left    int
@@ -75,7 +83,7 @@ func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, revi
 	c := &lines{
 		out: out, limit: limit, linger: linger, revision: revision,
 		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}),
-		open: map[jsonrpc.ID]*batch{}, encoded: map[string][]byte{},
+		open: map[jsonrpc.ID]*calls{}, encoded: map[string][]byte{},
 	}
 	go c.read(bufio.NewReaderSize(in, 64<<10))
 	go c.write()
@@ -186,7 +194,7 @@ func (c *lines) drain(ctx context.Context) {
 	}
 	c.mu.Lock()
 	c.drained = make(chan struct{})
-	if len(c.open) == 0 {
+	if c.idle() {
 		close(c.drained)
 	}
 	drained := c.drained
@@ -284,10 +292,14 @@ func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool)
 func (c *lines) register(m jsonrpc.Message, b *batch) {
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
 		c.mu.Lock()
-		if _, taken := c.open[r.ID]; !taken { // the SDK refuses the second one
-			if c.open[r.ID] = b; b != nil {
-				b.left++
-			}
+		same := c.open[r.ID]
+		if same == nil {
+			same = &calls{batch: b}
+			c.open[r.ID] = same
+		}
+		same.n++
+		if same.batch != nil {
+			same.batch.left++
 		}
 		if r.Method == "initialize" && c.begin == nil {
 			c.begin = &beginning{r.ID, make(chan struct{})}
@@ -323,30 +335,44 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	defer c.answered()
 	c.mu.Lock()
-	b := c.open[r.ID]
+	b := c.take(r.ID)
 	if c.begin != nil && c.begin.id == r.ID {
 		defer c.begun() // once the answer is sent, which the refusal of a batch must not overtake
 	}
-	c.mu.Unlock()
-	if b == nil {
-		err = c.send(ctx, text)
-	} else {
-		c.mu.Lock()
+	complete := true
+	if b != nil {
 		b.answers = append(b.answers, text)
 		b.left--
-		last := b.left == 0
-		c.mu.Unlock()
-		if last {
-			if text, err = json.Marshal(b.answers); err == nil {
-				err = c.send(ctx, text)
-			}
+		complete = b.left == 0
+	}
+	c.mu.Unlock()
+	if !complete {
+		return nil
+	}
+	if b != nil {
+		if text, err = json.Marshal(b.answers); err != nil {
+			return err
 		}
 	}
-	c.mu.Lock()
-	delete(c.open, r.ID)
-	c.mu.Unlock()
-	return err
+	return c.send(ctx, text)
 }
+
+// take removes a call that is about to be answered: its client may use the ID again as
+// soon as it has the answer. It returns the call's batch. It requires c.mu.
+func (c *lines) take(id jsonrpc.ID) *batch {
+	c.sending++
+	same := c.open[id]
+	if same == nil {
+		return nil
+	}
+	if same.n--; same.n == 0 {
+		delete(c.open, id)
+	}
+	return same.batch
+}
+
+// idle reports whether no call is open. It requires c.mu.
+func (c *lines) idle() bool { return len(c.open) == 0 && c.sending == 0 }
 
 // begun ends the negotiation of the revision.
 func (c *lines) begun() {
@@ -367,11 +393,12 @@ func coded(r *jsonrpc.Response) *jsonrpc.Response {
 	return &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}}
 }
 
-// answered ends drain when no call is open any more.
+// answered records that an answer was written, and ends drain when no call is open any more.
 func (c *lines) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.drained != nil && len(c.open) == 0 {
+	c.sending--
+	if c.drained != nil && c.idle() {
 		select {
 		case <-c.drained:
 		default:
