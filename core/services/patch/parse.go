@@ -252,6 +252,7 @@ func (p *parser) hunk() error {
 		end = p.openEnd()
 	}
 	h.countsHold = ok
+	h.lines = make([]line, 0, end-p.pos)
 	for ; p.pos < end; p.pos++ {
 		if err := p.line(&h); err != nil {
 			return err
@@ -384,7 +385,7 @@ func returnsOf(raw string) int { return len(strings.TrimSuffix(raw, lf)) - len(c
 // dropRepeats turns lines that a change removes and adds again unchanged, at its beginning or its
 // end, into context: there the file keeps its own bytes.
 func dropRepeats(lines []line) []line {
-	out := lines[:0:0]
+	out := make([]line, 0, len(lines))
 	for i := 0; i < len(lines); {
 		if lines[i].op == gitdiff.OpContext {
 			out = append(out, lines[i])
