@@ -19,6 +19,10 @@ var valueSources = []string{
 	"y=$(cat n.txt); x=\"${y:-1}\"", "set -- \"$(cat n.txt)\"; x=$1", "x=$(head -1 n.txt)", "x=$(cat n.txt | tr -d ' ')", "x=$(grep . n.txt)", "x=$(sort n.txt)", "x=$(tail -n 1 < n.txt)",
 	"x=$(echo \"$(cat n.txt)\")", "x=$(expr \"$(cat n.txt)\")", "f() { x=$1; }; f \"$(cat n.txt)\"", "for x in v*; do :; done", "set -- v*; x=$1", "x=(v*)", "x=$(ls v*)",
 	"while read -r x; do break; done < n.txt", "x=$(awk '{print $1}' n.txt)", "x=$(sed -n 1p n.txt)", "eval 'x=$(cat n.txt)'", "y=(1 \"$(cat n.txt)\"); x=${y[1]}", "x=$(cat n.txt | sort -n)",
+	"q=$(cat n.txt); x=$(printf %c qZ)", "q=$(cat n.txt); x=$(echo qZ | tr -d Z)", "q=$(cat n.txt); x=$(expr substr qZ 1 1)", "q=$(cat n.txt); x=$(expr qZ : '\\(.\\)')", "q1=$(cat n.txt); x=$(printf q%d 1)",
+	"qq=$(cat n.txt); x=$(echo -n q; echo q)", "q1=$(cat n.txt); x=q; x+=1", "q=$(cat n.txt); y=aq; x=${y#a}", "q=$(cat n.txt); y=Q; x=${y,,}", "q=$(cat n.txt); y=qc; x=${y/c/}", "q=$(cat n.txt); y=aq; x=${y:1}", "q=$(cat n.txt); declare -l x=Q",
+	"q=$(cat n.txt); typeset -l x; x=Q", "q1=$(cat n.txt); y=q; x=$y\"1\"", "qr=$(cat n.txt); x=$(echo \"q'r'\" | xargs)", "q=$(cat n.txt); x=$(git rev-parse q)", "s=$(cat n.txt); x=$(date +s)", "q=$(cat n.txt); x=$(stat -c %s -c %n q)",
+	"x=$(awk '{s++; s  =$0; print s}' n.txt)", "x=$(awk '{sub(/.*/,$0,NR); print NR}' n.txt)", "x=$(awk '{s++; a[$0]; for (s in a) print s}' n.txt)", "q=$(cat n.txt); y='\\161'; x=$(printf %b \"$y\")",
 	"x=1", "x=$(wc -l < n.txt)", "x=$(seq 1)", "x=$(grep -c . n.txt)", "x=abc", "x=$(date +%s)", "x=$(wc -l n.txt | cut -d' ' -f1)", "x=$((1+1))", "x=$(wc -l n.txt)", "x=$(stat -c %s n.txt)", "x=$(awk 'END{print NR}' n.txt)",
 }
 

@@ -26,6 +26,17 @@ func TestEvaluatedValues(t *testing.T) {
 			"echo $(( $(cat n.txt) + 1 ))", ": ${x:=$(cat n.txt)}; echo $((x))", "x+=$(cat n.txt); echo $((x))", "declare -a m; m[$(cat n.txt)]=1", "a=(1); declare -A a; a[$(cat n.txt)]=1",
 			"declare -A m; k=$(cat n.txt); ((m[$k]++))", `cat "$(cat n.txt)"; echo $(($_))`, "x=$(wc -l < n.txt 2>&1); echo $((x))", "x=$(grep -rc x .); echo $((x))", "x=$(seq -f \"$(cat n.txt)\" 1); echo $((x))",
 			"wc() { cat n.txt; }; x=$(wc -l); echo $((x))", "x=$(wc -l *); echo $((x))",
+			// The name of the variable is made of other texts.
+			"n=$(cat n.txt); v=$(printf %c nZ); echo $((v))", "n=$(cat n.txt); v=$(printf %.1s nZ); echo $((v))", "n1=$(cat n.txt); v=$(seq -f n%g 1); echo $((v))", "n=$(cat n.txt); v=$(echo nZ | tr -d Z); echo $((v))",
+			"n=$(cat n.txt); v=$(expr substr nZ 1 1); echo $((v))", "bb=$(cat n.txt); x=$(echo -n b; echo b); echo $((x))", "bb=$(cat n.txt); x=$(printf b && echo b); echo $((x))", "b1=$(cat n.txt); x=b; x+=1; [[ x -eq 1 ]]",
+			"b1=$(cat n.txt); x=ab1; echo $((${x:1}))", "b1=$(cat n.txt); x=ab1; y=${x#a}; echo $((y))", "b1=$(cat n.txt); x=b1c; echo $((${x%c}))", "b1=$(cat n.txt); x=B1; echo $((${x,,}))", "b1=$(cat n.txt); x=bc1; echo $((${x/c/}))",
+			"b1=$(cat n.txt); declare -l x=B1; echo $((x))", "B1=$(cat n.txt); typeset -u x; x=b1; echo $((x))", `b1=$(cat n.txt); "declare" -l x=B1; echo $((x))`, `n1=$(cat n.txt); a=n; x=$a"1"; echo $((x))`, "n1=$(cat n.txt); echo $((n'1'))",
+			"REPLY=1; read < n.txt; x=REPLYZ; echo $((${x%Z}))", "x=REPLYZ; echo $((${x%Z}))", "FF=$(cat n.txt); x=$(echo 'obase=16;255' | bc); echo $((x))", `ab=$(cat n.txt); x=$(echo "a'b'" | xargs); echo $((x))`,
+			// Programs that print texts, too.
+			"n=$(cat n.txt); x=$(git rev-parse n); echo $((x))", "root=$(cat n.txt); x=$(id -u -n); echo $((x))", "b=$(cat n.txt); x=$(stat -c %s -c %n b); echo $((x))", "b=$(cat n.txt); x=$(stat -c %Y --printf=%n b); echo $((x))",
+			`for f in *; do x=$(stat -c %s a "$f"); echo $((x)); done`, "b=$(cat n.txt); x=$(date -d +1 +b); echo $((x))", "s=$(cat n.txt); x=$(date +s); echo $((x))", "undefined=$(cat n.txt); x=$(getconf _POSIX_FOO); echo $((x))",
+			"x=$(awk '{s++; s  =$0; print s}' n.txt); echo $((x))", "x=$(awk '{s++; sub(/.*/,$0,s); print s}' n.txt); echo $((x))", "x=$(awk '{sub(/.*/,$0,NR); print NR}' n.txt); echo $((x))", "x=$(awk '{NR  =$0; print NR}' n.txt); echo $((x))",
+			"x=$(awk '{sub(/^/,$0,NF); print NF}' n.txt); echo $((x))", "x=$(awk '{s++; a[$0]; for(s in a) print s}' n.txt); echo $((x))", "nan=$(cat n.txt); x=$(awk '{s += $1} END {print s}' a.txt); echo $((x))",
 		},
 		policy.Allow: {
 			"n=$(wc -l <a.txt); ((n>100)) && echo big", "for i in $(seq 9); do echo $((i*i)); done", `n=$(wc -l < a.txt); for i in $(seq 1 "$n"); do echo $((i*i)); done`, "echo $(( $# )) $(( $? + 1 ))",
@@ -39,6 +50,8 @@ func TestEvaluatedValues(t *testing.T) {
 			"sum=$(awk '{s+=$1} END {print s}' data.csv); echo $((sum / 2))", "n=$(awk 'END{print NR}' data.csv); echo $((n / 2))", `x=5; let x+=1; let "x = x + 1"; echo $x`, "n=$(($(wc -l < a.txt) + 1)); echo $n",
 			`sha=$(git rev-parse HEAD); echo "${sha:0:8}"`, "p=0; go test ./... && ((p++)); echo $p", "echo $((RANDOM % 6))", "x=$(cat a.txt); y=2; echo $((y+1))",
 			"go test ./...; rc=$?; ((rc == 0)) && echo ok", "d=$(date +%Y%m%d); echo $((d))",
+			"v=v12; n=${v#v}; echo $((n + 1))", "x=$(printf '%02d\\n' 5); n=$(cat a.txt); echo $((x + 1))", `for f in *.txt; do s=$(stat -c %s "$f"); echo $((s + 1)); done`, "h=$(date -d yesterday +%H); echo $((10#$h))",
+			"x=$(awk '/TODO/ {n++} END {print n+0}' a.txt); echo $((x))", "x=$(awk -F, '$3 > 100 && $1 == \"a\" {s += $2 * $4; n++} END {print s}' a.csv); echo $((x))", "x=$(awk '{print NF}' a.txt); echo $((x))", "for i in $(seq -w 1 3); do echo $((10#$i)); done",
 		},
 	} {
 		for _, line := range lines {

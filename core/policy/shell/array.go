@@ -60,9 +60,17 @@ func withHoles(parts []syntax.WordPart) string {
 
 // makesArrays reports whether an option in the words of a declaration makes its
 // variables arrays. A dynamic option requires approval anyway.
-func makesArrays(ws []arg) bool {
+func makesArrays(ws []arg) bool { return hasLetter(ws, "aA") }
+
+// changesCase reports whether an option in the words of a declaration makes bash
+// change the case of all later values of its variables.
+func changesCase(ws []arg) bool { return hasLetter(ws, "luc") }
+
+// hasLetter reports whether one of the words of a declaration is an option with one
+// of the letters.
+func hasLetter(ws []arg, letters string) bool {
 	return slices.ContainsFunc(ws[1:], func(w arg) bool {
-		return w.Static && strings.HasPrefix(w.head, "-") && strings.ContainsAny(w.template, "aA")
+		return w.Static && strings.HasPrefix(w.head, "-") && strings.ContainsAny(w.template, letters)
 	})
 }
 
@@ -85,16 +93,16 @@ func (a *analysis) declaredIn(sc *scope, name string, value arg) {
 func (a *analysis) checkDeclared() {
 	for _, d := range a.declaredValues {
 		array := a.anyArray || a.arrays[d.name] || slices.ContainsFunc(bashArrays, func(s string) bool { return strings.HasPrefix(d.name, s) })
-		if array && (d.begins || a.mayOpen(d.facts, false, map[string]bool{})) {
+		if array && (d.begins || a.mayOpen(d.facts, 0, map[string]bool{})) {
 			a.unknown(d.sc, d.text, "bash may parse the value again, as the elements of an array, and run commands in it")
 		}
 	}
 }
 
 // mayOpen reports whether a value may begin with an opening bracket.
-func (a *analysis) mayOpen(f facts, cut bool, seen map[string]bool) bool {
-	cut = cut || f.cut
-	if f.unknown || slices.ContainsFunc(f.texts, func(s string) bool { return strings.HasPrefix(s, "(") || cut && strings.Contains(s, "(") }) {
+func (a *analysis) mayOpen(f facts, at start, seen map[string]bool) bool {
+	at |= f.start
+	if f.unknown || slices.ContainsFunc(f.texts, func(s string) bool { return strings.HasPrefix(s, "(") || at.mayBegin(s, "(") }) {
 		return true
 	}
 	return slices.ContainsFunc(f.reads, func(name string) bool {
@@ -104,6 +112,6 @@ func (a *analysis) mayOpen(f facts, cut bool, seen map[string]bool) bool {
 		}
 		seen[name] = true
 		g := a.values[name]
-		return slices.Contains(bashSets, name) && !strings.HasSuffix(name, "PWD") || g != nil && a.mayOpen(*g, cut, seen)
+		return slices.Contains(bashSets, name) && !strings.HasSuffix(name, "PWD") || g != nil && a.mayOpen(*g, at, seen)
 	})
 }

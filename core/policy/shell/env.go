@@ -109,7 +109,7 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 	}
 	if as.Append {
 		added := factsOf(value)
-		added.joins = added.joins || len(added.texts) > 0 && endsInName(added.texts[0])
+		added.joins = added.joins || as.Array == nil
 		value = dynamic(value.text())
 		value.facts = &added
 	}
@@ -219,10 +219,13 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 	}
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	a.references(sc, d, ws)
-	arrays := makesArrays(ws)
+	arrays, cases := makesArrays(ws), changesCase(ws)
 	for i, as := range d.Args {
 		if as.Name != nil && arrays {
 			a.array(as.Name.Value)
+		}
+		if as.Name != nil && cases {
+			a.learn(as.Name.Value, facts{joins: true})
 		}
 		if as.Name != nil && as.Naked {
 			a.unguards(sc, known(as.Name.Value))
@@ -278,8 +281,11 @@ func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 // declarations evaluates the arguments of export, declare and similar commands if
 // they are words, because bash's parser has not recognized the command.
 func (a *analysis) declarations(sc *scope, index int, ws []arg) {
-	arrays := makesArrays(ws)
+	arrays, cases := makesArrays(ws), changesCase(ws)
 	for i, w := range ws[1:] {
+		if name, _, _ := strings.Cut(w.template, "="); cases && syntax.ValidName(strings.TrimSuffix(name, "+")) {
+			a.learn(strings.TrimSuffix(name, "+"), facts{joins: true})
+		}
 		if option := w.Static && len(w.Text) > 1 && strings.ContainsAny(w.Text[:1], "-+"); option && strings.ContainsAny(w.Text, "in") {
 			a.runs(sc, index, i+1, w.text(), "bash may evaluate the value, or assign it to another variable")
 		}

@@ -53,7 +53,7 @@ func (a *analysis) exportedLater(sc *scope, name string) {
 
 // namesNothing reports whether a value is certainly a number, yes or no.
 func namesNothing(f facts) bool {
-	return !f.unknown && len(f.reads) == 0 && !slices.ContainsFunc(f.texts, func(s string) bool { return !isSwitch(s) })
+	return !f.unknown && !f.start.isOther() && len(f.reads) == 0 && !slices.ContainsFunc(f.texts, func(s string) bool { return !isSwitch(s) })
 }
 
 func isSwitch(s string) bool {

@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -17,19 +18,54 @@ type facts struct {
 	rooted  bool     // it does not begin with a dash, although it is unknown or read
 	single  bool     // it contains neither blanks nor patterns, although it is unknown or read
 	printed bool     // a program has printed part of it
-	cut     bool     // its beginning has been cut off
-	joins   bool     // its pieces may form a name that is not in texts
+	start   start    // where it may begin, other than with the texts and values as the line has them
+	joins   bool     // it may contain a name that is not in texts
+}
+
+// start describes where a changed value may begin.
+type start uint8
+
+const (
+	anywhere    start = 1 << iota // its beginning has been cut off, or parts of it
+	afterSlash                    // it has been cut off up to a slash
+	afterLine                     // whole lines have been cut off or moved
+	atText                        // it may begin with each of its texts
+	inOtherCase                   // the same, with capital letters for small ones or the reverse
+)
+
+// isCut reports whether a value's beginning may have been cut off.
+func (s start) isCut() bool { return s&(anywhere|afterSlash|afterLine) != 0 }
+
+// isOther reports whether a value may contain a text that is not in its texts.
+func (s start) isOther() bool { return s&(anywhere|inOtherCase) != 0 }
+
+// mayBegin reports whether a value of a text may begin with a prefix of one character.
+func (s start) mayBegin(text, prefix string) bool {
+	switch {
+	case s == 0:
+		return false
+	case s&anywhere != 0 && strings.Contains(text, prefix),
+		s&afterSlash != 0 && strings.Contains(text, "/"+prefix),
+		s&afterLine != 0 && strings.Contains(text, "\n"+prefix):
+		return true
+	}
+	return strings.HasPrefix(text, prefix)
 }
 
 func (f *facts) add(g facts) {
-	f.rooted = (f.rooted || !f.unknown && len(f.reads) == 0) && (g.rooted || !g.unknown && len(g.reads) == 0)
+	f.rooted = f.isRooted() && g.isRooted()
 	f.single = f.isSingle() && g.isSingle()
 	f.printed = f.printed || g.printed
 	f.unknown = f.unknown || g.unknown
 	f.joins = f.joins || g.joins
-	f.cut = f.cut || g.cut
+	f.start |= g.start
 	f.reads = appendNew(f.reads, g.reads...)
 	f.texts = appendNew(f.texts, g.texts...)
+}
+
+// isRooted reports whether a value does not begin with a dash.
+func (f *facts) isRooted() bool {
+	return f.rooted || !f.unknown && len(f.reads) == 0 && !slices.ContainsFunc(f.texts, func(s string) bool { return s != "" && !isRooted(s) })
 }
 
 // isSingle reports whether a value contains neither blanks nor patterns.
@@ -129,7 +165,7 @@ type check struct {
 // evaluated reports whether evaluating a value runs nothing: each name in it
 // stands for a value that is evaluated in turn.
 func (c check) evaluated(f facts) bool {
-	if f.unknown || f.joins && c.a.learned {
+	if f.unknown || f.joins && c.mayName(f) {
 		return false
 	}
 	for _, name := range f.reads {
@@ -148,6 +184,32 @@ func (c check) evaluated(f facts) bool {
 		}
 	}
 	return true
+}
+
+// mayName reports whether the characters of a value may form the name of a variable
+// with external text.
+func (c check) mayName(f facts) bool {
+	texts := strings.Join(c.reached(f, map[string]bool{}), "")
+	if c.a.learned {
+		return strings.ContainsFunc(texts, func(r rune) bool { return r == '_' || r == '\\' || unicode.IsLetter(r) })
+	}
+	upper := strings.ToUpper(texts)
+	return strings.Contains(texts, `\`) || slices.ContainsFunc(bashSets, func(name string) bool {
+		return !strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(upper, r) })
+	})
+}
+
+// reached returns the static texts of a value, and those of the variables in it.
+func (c check) reached(f facts, seen map[string]bool) []string {
+	texts := slices.Clone(f.texts)
+	for _, name := range f.reads {
+		name = canonicalName(name)
+		if g := c.a.values[name]; g != nil && !seen[name] {
+			seen[name] = true
+			texts = append(texts, c.reached(*g, seen)...)
+		}
+	}
+	return texts
 }
 
 func (c check) variable(name string) bool {
@@ -234,45 +296,27 @@ func (a *analysis) nodeFacts(n syntax.Node) facts {
 // partsFacts returns the facts of the pieces of a word.
 func (a *analysis) partsFacts(parts []syntax.WordPart) facts {
 	var f facts
-	last, dyn := "", false // the static text before a piece, and whether the previous piece is dynamic
+	begun := false // by text of the line
 	for _, p := range parts {
-		var text string
-		static := true
+		var g facts
 		switch p := p.(type) {
 		case *syntax.Lit:
-			text = strings.ReplaceAll(p.Value, `\`, "")
+			g = facts{texts: []string{strings.ReplaceAll(p.Value, `\`, "")}}
 		case *syntax.SglQuoted:
-			text = strings.Join(quotedTexts(p), "")
+			g = facts{texts: []string{strings.Join(quotedTexts(p), "")}}
 		case *syntax.DblQuoted:
-			inner := a.partsFacts(p.Parts)
-			inner.joins = inner.joins || len(parts) > 1 && len(inner.reads) > 0
-			f.add(inner)
-			static = false
+			g = a.partsFacts(p.Parts)
 		default:
-			static = false
-			g := a.pieceFacts(p)
-			f.joins = f.joins || endsInName(last) || dyn
-			f.add(g)
-			dyn = len(g.reads) > 0 || len(g.texts) > 0
+			g = a.pieceFacts(p)
 		}
-		if static {
-			f.joins = f.joins || dyn && text != "" && isNameByte(text[0])
-			f.texts = append(f.texts, text)
-			last, dyn = text, false
-		} else {
-			last = ""
+		if begun {
+			g.start &= inOtherCase
 		}
+		f.add(g)
+		begun = begun || g.start == 0 && len(g.texts) == 1 && len(g.reads) == 0 && !g.unknown && g.texts[0] != ""
 	}
+	f.joins = f.joins || len(parts) > 1
 	return f
-}
-
-// endsInName reports whether a name may continue after a text.
-func endsInName(s string) bool {
-	start := len(s)
-	for start > 0 && isNameByte(s[start-1]) {
-		start--
-	}
-	return start < len(s) && (s[start] < '0' || s[start] > '9')
 }
 
 // pieceFacts returns the facts of a piece that bash expands.
@@ -316,8 +360,14 @@ func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
 		f.unknown = p.Exp.Op == syntax.OtherParamOps && !slices.Contains([]string{"U", "u", "L"}, p.Exp.Word.Lit())
 		switch p.Exp.Op {
 		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-			f.cut = true
+			f.changed(anywhere)
+			if w := p.Exp.Word; w != nil && len(w.Parts) > 0 && endsInSlash(w.Parts[len(w.Parts)-1]) {
+				f.start = afterSlash
+			}
 		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+			f.changed(atText)
+		case syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll, syntax.OtherParamOps:
+			f.changed(inOtherCase)
 		default:
 			if p.Exp.Word == nil {
 				break
@@ -325,12 +375,34 @@ func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
 			f.add(a.partsFacts(p.Exp.Word.Parts))
 		}
 	}
-	f.cut = f.cut || p.Slice != nil || p.Repl != nil
-	if p.Repl != nil && p.Repl.With != nil {
-		f.add(a.partsFacts(p.Repl.With.Parts))
-		f.joins = true
+	if p.Slice != nil {
+		f.changed(anywhere)
+	}
+	if p.Repl != nil {
+		to := facts{}
+		if p.Repl.With != nil {
+			to = a.partsFacts(p.Repl.With.Parts)
+		}
+		f.changed(anywhere)
+		if len(to.texts) == 1 && to.texts[0] != "" && len(to.reads) == 0 && !to.unknown {
+			f.start = atText // its beginning is that text, or stays
+		}
+		f.add(to)
 	}
 	return f
+}
+
+// changed records that a program or an expansion makes another text of a value.
+func (f *facts) changed(at start) {
+	f.start |= at
+	f.joins = true
+}
+
+// endsInSlash reports whether a pattern of which this is the last piece matches up to a
+// slash.
+func endsInSlash(p syntax.WordPart) bool {
+	lit, ok := p.(*syntax.Lit)
+	return ok && strings.HasSuffix(lit.Value, "/")
 }
 
 // isKeys reports whether an expansion yields the subscripts of an array.

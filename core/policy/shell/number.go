@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/fettle-dev/fettle/core/internal/lazyregexp"
 )
 
 // outputFacts returns the facts of the output of commands: for those that can
@@ -14,9 +16,19 @@ func (a *analysis) outputFacts(list []*syntax.Stmt) facts {
 		return facts{texts: texts}
 	}
 	var f facts
-	for _, s := range list {
-		f.add(a.stmtFacts(s, facts{unknown: true}))
+	for i, s := range list {
+		f = together(f, a.stmtFacts(s, facts{unknown: true}), i == 0)
 	}
+	return f
+}
+
+// together returns the facts of two outputs, one after the other, where programs may
+// have made other texts of their words.
+func together(f, g facts, first bool) facts {
+	pieces := len(f.texts)+len(f.reads) > 0
+	f.add(g)
+	f.start |= atText
+	f.joins = f.joins || !first && pieces && len(g.texts)+len(g.reads) > 0
 	return f
 }
 
@@ -58,9 +70,7 @@ func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
 			return a.stmtFacts(cmd.Y, left)
 		}
 		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
-			f := a.stmtFacts(cmd.X, in)
-			f.add(a.stmtFacts(cmd.Y, in))
-			return f
+			return together(a.stmtFacts(cmd.X, in), a.stmtFacts(cmd.Y, in), false)
 		}
 	}
 	return anything
@@ -131,27 +141,39 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 		}
 	case "tr":
 		if len(args) > 0 && args[0] == "-d" {
+			in.changed(anywhere)
 			return in
 		}
-	case "sort", "uniq", "head", "tail", "xargs":
+	case "sort", "uniq", "head", "tail":
 		if onlyOptions(args, "nru0123456789", "-n", "1", "+2", "-r") {
+			in.start |= afterLine
+			return in
+		}
+	case "xargs":
+		if onlyOptions(args, "nr0123456789", "-n", "1", "-r") {
+			in.changed(anywhere) // it removes quotes
 			return in
 		}
 	case "bc":
-		if onlyOptions(args, "lq") && !in.unknown {
-			return facts{}
+		if onlyOptions(args, "lq") {
+			in.changed(anywhere) // it prints texts in quotes, and digits of other bases
+			return in
 		}
 	case "date":
-		return facts{unknown: !slices.ContainsFunc(args, isNumericFormat)}
+		return facts{unknown: !isNumericDate(args)}
 	case "id":
-		return facts{unknown: !slices.ContainsFunc(args, func(s string) bool { return s == "-u" || s == "-g" })}
+		return facts{unknown: !onlyAmong(args, "-u -g -r -ur -gr -ru -rg --user --group --real") || onlyAmong(args, "")}
 	case "stat":
-		return facts{unknown: !isNumericStat(args)}
+		return statFacts(c.Args[1:], args)
 	case "grep", "egrep", "fgrep", "rg":
 		return facts{unknown: !a.isCount(c.Args[1:], args, ws[0] == "rg")}
 	case "git":
 		if len(args) > 1 && (args[0] == "merge-base" || args[0] == "rev-parse") && onlyRevisions(args[1:]) {
-			return facts{} // hashes
+			f := facts{texts: []string{"hash"}, joins: true} // which may begin with a letter
+			if args[0] == "rev-parse" {                      // it prints words that are no revisions
+				f.texts = append(f.texts, slices.DeleteFunc(args[1:], func(w string) bool { return w[0] == '-' })...)
+			}
+			return f
 		}
 		switch {
 		case slices.Contains(args, "") || len(args) < 2:
@@ -169,16 +191,19 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	case "tput":
 		return facts{unknown: len(args) != 1 || args[0] != "cols" && args[0] != "lines"}
 	case "getconf":
-		return facts{unknown: len(args) != 1 || args[0] == "" || args[0][0] != '_'}
+		return facts{unknown: len(args) != 1 || args[0] == "" || args[0][0] != '_', texts: []string{"undefined"}}
 	case "awk", "gawk", "mawk":
-		return facts{unknown: !isCountingAwk(args)}
+		return awkFacts(args)
 	}
 	return anything
 }
 
 // wordsFacts returns the facts of the output of programs that print their words,
-// or a number derived from them.
+// or a text derived from them.
 func (a *analysis) wordsFacts(name string, list []*syntax.Word, fixed []string) facts {
+	if name == "printf" && len(fixed) > 0 && numericPrintf().MatchString(fixed[0]) {
+		return facts{}
+	}
 	var f facts
 	for i, w := range list {
 		g := facts{texts: []string{fixed[i]}}
@@ -190,9 +215,15 @@ func (a *analysis) wordsFacts(name string, list []*syntax.Word, fixed []string) 
 		}
 		f.add(g)
 	}
-	f.joins = f.joins || name != "expr" && len(f.reads) > 0 && len(list) > 1
+	if name != "echo" {
+		f.changed(anywhere)
+	}
+	f.joins = f.joins || len(f.reads) > 0 && len(list) > 1
 	return f
 }
+
+// numericPrintf matches formats with which printf prints only numbers.
+var numericPrintf = lazyregexp.New(`^(%[-+ 0]*[0-9]*[diu]|\\[nt]|[-0-9 .:,/])+$`)
 
 // onlyOptions reports whether all words are options of the given letters, or
 // among others.
@@ -208,28 +239,72 @@ func onlyOptions(args []string, letters string, others ...string) bool {
 	return true
 }
 
-// isNumericFormat reports whether date prints digits for a format.
-func isNumericFormat(s string) bool {
-	if !strings.HasPrefix(s, "+") || len(s) == 1 {
-		return false
+// isNumericDate reports whether date prints digits: its only operand is a format for
+// these.
+func isNumericDate(args []string) bool {
+	numeric := false
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case w == "-u" || w == "--utc" || strings.HasPrefix(w, "--date=") || strings.HasPrefix(w, "--reference="):
+		case w == "-d" || w == "-r" || w == "--date" || w == "--reference":
+			i++
+		case !numeric && numericDate().MatchString(w):
+			numeric = true
+		default:
+			return false
+		}
 	}
-	return strings.Trim(s[1:], "%sNYmdHMSjuwyCegGIklUVW0123456789 -:.") == ""
+	return numeric
 }
 
-// isNumericStat reports whether stat prints numbers.
-func isNumericStat(args []string) bool {
-	for i, w := range args {
+var numericDate = lazyregexp.New(`^\+(%[-_0]*[0-9]*[sNYmdHMSjuwyCegGIklUVW]|[-0-9 :.])+$`)
+
+// statFacts returns the facts of the output of stat with one format for numbers.
+func statFacts(list []*syntax.Word, args []string) facts {
+	formats, files, doubtful := 0, 0, false
+	var f facts
+	for i := 0; i < len(args); i++ {
+		w := args[i]
 		format, ok := strings.CutPrefix(w, "--format=")
-		if !ok && (w == "-c" || w == "-f" || w == "--format") && i+1 < len(args) {
-			format = args[i+1]
-		} else if !ok && strings.HasPrefix(w, "-c") {
+		switch {
+		case ok:
+		case w == "-c" || w == "-f" || w == "--format":
+			if i++; i == len(args) {
+				return facts{unknown: true}
+			}
+			format = args[i]
+			if w == "-f" { // GNU's stat describes the file system of a file with that name
+				f = facts{texts: []string{"File"}, joins: true}
+			}
+		case strings.HasPrefix(w, "-c"):
 			format = w[2:]
+		case w == "-L":
+			continue
+		case w != "" && w[0] == '-':
+			return facts{unknown: true}
+		default:
+			files++
+			doubtful = doubtful || w == ""
+			if w == "" && (len(list[i].Parts) != 1 || !isOneWord(list[i].Parts[0])) {
+				return facts{unknown: true}
+			}
+			continue
 		}
-		if len(format) == 2 && format[0] == '%' && strings.Contains("sYXZWaugihbzm", format[1:]) {
-			return true
+		if formats++; len(format) != 2 || format[0] != '%' || !strings.Contains("sYXZWaugihbz", format[1:]) {
+			return facts{unknown: true}
 		}
 	}
-	return false
+	// An option instead of the only file leaves nothing to print.
+	if formats != 1 || doubtful && files > 1 {
+		return facts{unknown: true}
+	}
+	return f
+}
+
+// isOneWord reports whether a piece of a word is exactly one word.
+func isOneWord(p syntax.WordPart) bool {
+	q, ok := p.(*syntax.DblQuoted)
+	return ok && !slices.ContainsFunc(q.Parts, isSeveral)
 }
 
 // isCount reports whether grep only prints counts: that of its input or of one
@@ -303,35 +378,52 @@ func isSeveral(p syntax.WordPart) bool {
 		e.Exp != nil && e.Exp.Word != nil && slices.ContainsFunc(e.Exp.Word.Parts, isExpanded)
 }
 
-// isCountingAwk reports whether an awk program only prints a sum or a count.
-func isCountingAwk(args []string) bool {
+// awkFacts returns the facts of the output of awk: of a program that only prints a
+// sum or a count, that it is a number.
+func awkFacts(args []string) facts {
 	program := ""
 	for i := 0; i < len(args); i++ {
 		switch w := args[i]; {
 		case program != "":
 			if w == "" || strings.Contains(w, "=") {
-				return false
+				return facts{unknown: true}
 			}
 		case w == "-F":
 			i++
-		case w == "" || w[0] == '-' && !strings.HasPrefix(w, "-F"):
-			return false
+		case strings.HasPrefix(w, "-F"):
+		case w == "" || w[0] == '-':
+			return facts{unknown: true}
 		default:
-			program = w
+			program = strings.TrimSpace(w)
 		}
 	}
-	before, printed, ok := strings.Cut(program, "print")
-	name := strings.TrimRight(strings.TrimSpace(printed), " ;}")
-	if !ok || strings.Count(program, "print") != 1 || strings.ContainsAny(before, "|>\"") {
-		return false
+	if printingAwk().MatchString(program) {
+		return facts{}
 	}
-	if name == "NR" || name == "FNR" || name == "NF" {
-		return !strings.Contains(before, name+"=") && !strings.Contains(before, name+" =")
+	m := summingAwk().FindStringSubmatch(program)
+	if m == nil {
+		return facts{unknown: true}
 	}
-	name = strings.TrimSuffix(name, "+0")
-	sums := syntax.ValidName(name) && (strings.Contains(before, name+"+=") || strings.Contains(before, name+" +=") || strings.Contains(before, name+"++"))
-	return sums && !strings.Contains(before, name+"=") && !strings.Contains(before, name+" =") && !strings.Contains(before, "split") && !strings.Contains(before, "getline")
+	for _, sum := range sumInAwk().FindAllStringSubmatch(m[1], -1) {
+		if sum[1] == m[2] && strings.ToUpper(m[2]) != m[2] {
+			return facts{texts: []string{"nan inf"}} // sums of such words
+		}
+	}
+	return facts{unknown: true}
 }
+
+// Programs of awk that print one number: that of lines or columns, or a sum. No
+// statement in them gives a variable a text.
+const (
+	awkPattern = `(?:(?:/(?:[^/\\\n]|\\.)*/|"[^"\\\n]*"|\$?[0-9.]+|NR|NF|FNR|\$NF|[=!]=|[<>]=?|!?~|&&|\|\|) *)*`
+	awkSum     = `[a-z_]+ *(?:\+\+|\+= *(?:\$?[0-9.]+|\$?NF|NR|[-+*/()]| )+)`
+)
+
+var (
+	sumInAwk    = lazyregexp.New(`([a-z_]+) *\+[+=]`)
+	printingAwk = lazyregexp.New(`^(?:END *|` + awkPattern + `)\{ *print +(?:NR|NF|FNR)(?: *[-+] *[0-9]+)? *;? *\}$`)
+	summingAwk  = lazyregexp.New(`^((?:` + awkPattern + `\{ *` + awkSum + ` *(?:; *` + awkSum + ` *)*;? *\} *)+)END *\{ *print +([a-z_]+)(?: *\+ *0)? *;? *\}$`)
+)
 
 // firstColumn reports whether a command prints the first column of its input,
 // with columns separated by a blank, or by a tab.

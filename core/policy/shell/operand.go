@@ -66,12 +66,12 @@ func beginsPattern(w arg) bool {
 func (a *analysis) checkOperands() {
 	for _, o := range a.expanded {
 		if o.index < len(a.parts) && o.own < len(a.parts[o.index].Words) {
-			a.parts[o.index].Words[o.own].Option = a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{})
+			a.parts[o.index].Words[o.own].Option = a.isOption(factsOf(o.word), o.word.splits, 0, map[string]bool{})
 		}
 	}
 	done := map[int]bool{}
 	for _, o := range a.mayBeOptions {
-		if !done[o.index] && a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{}) && (!o.printed || a.isPrinted(factsOf(o.word), map[string]bool{})) {
+		if !done[o.index] && a.isOption(factsOf(o.word), o.word.splits, 0, map[string]bool{}) && (!o.printed || a.isPrinted(factsOf(o.word), map[string]bool{})) {
 			done[o.index] = true
 			a.add(o.sc.under(o.index, o.own), Part{Kind: Unknown, Option: true, Text: o.word.text(), Reason: "it may come out as an option; put -- before it, or ./"})
 		}
@@ -92,9 +92,13 @@ func (a *analysis) isPrinted(f facts, seen map[string]bool) bool {
 
 // isOption reports whether a value that is not in the line may be an option, or
 // contain one among its words if it is split.
-func (a *analysis) isOption(f facts, split, cut bool, seen map[string]bool) bool {
-	cut = cut || f.cut
+func (a *analysis) isOption(f facts, split bool, at start, seen map[string]bool) bool {
+	at |= f.start
+	cut := at.isCut()
 	if f.unknown && (split && !f.single || cut || !f.rooted) {
+		return true
+	}
+	if slices.ContainsFunc(f.texts, func(s string) bool { return at.mayBegin(s, "-") }) {
 		return true
 	}
 	if a.splitsElse && split && slices.ContainsFunc(f.texts, func(s string) bool { return strings.Contains(s, "-") }) {
@@ -110,7 +114,7 @@ func (a *analysis) isOption(f facts, split, cut bool, seen map[string]bool) bool
 		if slices.Contains(bashSets, name) && !strings.HasSuffix(name, "PWD") {
 			return true
 		}
-		if g != nil && a.isOption(*g, split, cut, seen) {
+		if g != nil && a.isOption(*g, split, at, seen) {
 			return true
 		}
 	}

@@ -35,7 +35,7 @@ func (a *analysis) checkSuspects() {
 
 // mayHold reports whether a value may contain a text that bad reports.
 func (a *analysis) mayHold(f facts, bad func(string) bool, seen map[string]bool) bool {
-	if f.unknown || slices.ContainsFunc(f.texts, bad) {
+	if f.unknown || f.start.isOther() || slices.ContainsFunc(f.texts, bad) {
 		return true
 	}
 	for _, name := range f.reads {
