@@ -19,7 +19,7 @@ import (
 func buildGuard(t *testing.T, dir string) string {
 	t.Helper()
 	file := filepath.Join(dir, "fettle-guard-hook")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-gcflags=all=-l", "-gcflags=runtime=", "-ldflags=-s -w -funcalign=8", "-o", file, "./cli/fettle-guard-hook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-gcflags=all=-l", "-gcflags=runtime=", "-ldflags=-s -w -funcalign=1", "-o", file, "./cli/fettle-guard-hook")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -26,6 +26,10 @@ type Options struct {
 	Layout  string   // names of files: fettle or gemini; "": fettle
 	Policy  []string // policy files and directories that replace the user's; nil: none
 	Servers []string // names of the known MCP servers
+
+	// Grants reports that the agent runs allowed calls without its own permissions. Then
+	// built-in rules allow no reads outside of the directory.
+	Grants bool
 }
 
 // Call is a tool call of another agent, in fettle's names.
@@ -71,7 +75,7 @@ func (e *Engine) Problems() []fault.Problem { return e.policy.Problems() }
 
 // Decide returns the decision about a call with its explanation. It allows a call only
 // if the call may run as the agent runs it: without confinement and without a safety
-// checker. In mode plan it denies the calls that fettle would only preview. The error
+// checker. Only rules of files allow changes outside of the directory. In mode plan it denies the calls that fettle would only preview. The error
 // has code invalid_tool_params for arguments that are not an object.
 func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error) {
 	if len(call.Args) == 0 {
@@ -80,7 +84,8 @@ func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error)
 	if err := json.Unmarshal(call.Args, new(map[string]json.RawMessage)); err != nil {
 		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "guard", "The arguments of "+call.Tool+" are not a JSON object.", "", err)
 	}
-	d := e.policy.Decide(subject(call))
+	about := subject(call)
+	d := e.policy.Decide(about)
 	checkers := len(d.Checkers) > 0
 	if beyond := e.policy.Beyond(); len(beyond) > 0 {
 		other, err := e.ask(ctx, call)
@@ -93,6 +98,11 @@ func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error)
 			d.Explanation, checkers = other.Explanation, len(other.Checkers) > 0
 		}
 	}
+	if d.Decision == policy.Allow && d.Tier == policy.TierDefault.String() && (about.Mutates || e.options.Grants) {
+		if path := e.elsewhere(about); path != "" {
+			d = tightened(d, policy.AskUser, path+" is outside of "+e.policy.Dir()+".")
+		}
+	}
 	switch {
 	case d.Previews:
 		d = tightened(d, policy.Deny, "In plan mode no change is made.")
@@ -102,6 +112,30 @@ func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error)
 		d = tightened(d, policy.AskUser, "The command is allowed confined only, and the agent does not confine it.")
 	}
 	return d, nil
+}
+
+// elsewhere returns a file of a built-in tool that is outside of the directory, "" for
+// none. Of commands the policy knows the files.
+func (e *Engine) elsewhere(c policy.Call) string {
+	if c.Kind != "read" && c.Kind != "edit" && c.Kind != "search" {
+		return ""
+	}
+	var named struct {
+		File  string   `json:"file_path"`
+		Dir   string   `json:"dir_path"`
+		Paths []string `json:"paths"`
+		Names string   `json:"pattern"` // of glob
+	}
+	_ = json.Unmarshal(c.Params, &named) // none: of another type, which no tool accepts
+	if c.Tool == "glob" {
+		named.Paths = append(named.Paths, named.Names)
+	}
+	for _, path := range append(named.Paths, named.File, named.Dir) {
+		if path != "" && !e.policy.Contains(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // tightened returns a stricter decision for another reason.

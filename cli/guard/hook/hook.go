@@ -204,7 +204,7 @@ func answer(ctx context.Context, o *options, c *client, text []byte) (any, error
 	if err != nil {
 		return nil, err
 	}
-	e, err := decide.Open(ctx, decide.Options{Dir: dir, Layout: o.layout, Policy: o.policy})
+	e, err := decide.Open(ctx, decide.Options{Dir: dir, Layout: o.layout, Policy: o.policy, Grants: o.grant})
 	if err != nil {
 		return nil, err
 	}

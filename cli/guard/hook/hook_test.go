@@ -147,6 +147,38 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// FD-03: outside of the project only rules of files allow changes. With --grant the same applies to reads.
+func TestElsewhere(t *testing.T) {
+	dir, other := project(t), t.TempDir()
+	require.NoError(t, os.Symlink(other, filepath.Join(dir, "link")))
+	for _, tt := range []struct {
+		tool, key, path string
+		args            []string
+		want            string
+	}{
+		{"Write", "file_path", "a.txt", []string{"--approval-mode=auto_edit"}, ""},
+		{"Write", "file_path", filepath.Join(dir, "sub", "a.txt"), []string{"--approval-mode=auto_edit", "--grant"}, "allow"},
+		{"Write", "file_path", filepath.Join(other, "a.txt"), []string{"--approval-mode=auto_edit"}, "ask"},
+		{"Edit", "file_path", filepath.Join("..", "a.txt"), []string{"--approval-mode=auto_edit", "--grant"}, "ask"},
+		{"NotebookEdit", "notebook_path", filepath.Join("link", "a.ipynb"), []string{"--approval-mode=auto_edit", "--grant"}, "ask"},
+		{"Read", "file_path", "a.txt", []string{"--grant"}, "allow"},
+		{"Read", "file_path", filepath.Join(other, "a.txt"), nil, ""},
+		{"Read", "file_path", filepath.Join(other, "a.txt"), []string{"--grant"}, "ask"},
+		{"Grep", "path", other, []string{"--grant"}, "ask"},
+		{"Glob", "pattern", filepath.Join(other, "*"), []string{"--grant"}, "ask"},
+	} {
+		request, err := json.Marshal(map[string]any{"hook_event_name": "PreToolUse", "tool_name": tt.tool, "cwd": dir, "tool_input": map[string]any{tt.key: tt.path, "content": ""}})
+		require.NoError(t, err)
+		code, out, errs := hook(t, string(request), append([]string{"--client=claude"}, tt.args...)...)
+		require.Zero(t, code, errs)
+		if tt.want == "" {
+			require.Empty(t, out, tt)
+			continue
+		}
+		require.Contains(t, out, `"permissionDecision":"`+tt.want+`"`, tt)
+	}
+}
+
 // FD-03: a truncated request, and one with a field of another type, blocks the call, in
 // each client's form. Nothing is allowed.
 func TestDamagedRequestsBlock(t *testing.T) {

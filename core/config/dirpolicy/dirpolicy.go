@@ -13,6 +13,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/config/layout"
@@ -116,6 +117,19 @@ func (p *Policy) Problems() []fault.Problem { return p.rules.Problems() }
 // than those about appearance and models, and extensions. Then only a session knows
 // the whole policy.
 func (p *Policy) Beyond() []string { return p.beyond }
+
+// Contains reports whether a file is in the directory, with links resolved. A relative
+// path is in the directory unless it leads out of it. Not if that is unknown.
+func (p *Policy) Contains(path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.workspace.Target(), path)
+	}
+	real, err := workspace.RealPath(path)
+	return err == nil && slices.ContainsFunc(p.workspace.RealDirectories(), func(dir string) bool {
+		rel, err := filepath.Rel(dir, real)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
 
 // Decide decides about a call, whose tool, arguments, mode, server and subagent are
 // used unchanged. The facts about the directory and about paths are added. A call that

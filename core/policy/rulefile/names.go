@@ -3,6 +3,7 @@ package rulefile
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -115,6 +116,6 @@ func (n *names) similar(name string) []string {
 			distance[known] = d
 		}
 	}
-	slices.SortStableFunc(out, func(a, b string) int { return distance[a] - distance[b] })
+	sort.SliceStable(out, func(i, j int) bool { return distance[out[i]] < distance[out[j]] })
 	return out[:min(len(out), most)]
 }

@@ -19,7 +19,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"slices"
+	"sort"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/position"
@@ -83,7 +83,7 @@ func Parse(path string, data []byte, o Options) (File, []fault.Problem) {
 		return r.file, r.problems
 	}
 	r.document(root)
-	slices.SortStableFunc(r.problems, func(a, b fault.Problem) int { return a.Line - b.Line })
+	sort.SliceStable(r.problems, func(i, j int) bool { return r.problems[i].Line < r.problems[j].Line }) // smaller than an instance of slices.SortStableFunc
 	if r.omitted > 0 {
 		r.problems = append(r.problems, fault.Problem{
 			Path: path, Kind: KindMore, Severity: Error, Message: fmt.Sprintf("There are %d more mistakes in the file.", r.omitted),
