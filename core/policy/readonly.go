@@ -116,6 +116,31 @@ func (j *judge) bounded(p *shell.Part, use *readonly.Use) string {
 			return why
 		}
 	}
+	if strings.HasPrefix(use.Row.Names[0], "git ") && j.withholds() {
+		return j.withheldObject(p)
+	}
+	return ""
+}
+
+// withheldObject returns the reason why a command of git may show versions of a file
+// that rules withhold from read_file: one of its words names the file, alone or after a
+// revision. The confinement hides the file itself, and not git's objects.
+func (j *judge) withheldObject(p *shell.Part) string {
+	for _, w := range p.Words[1:] {
+		name := w.Text
+		if at := strings.LastIndexByte(name, ':'); at >= 0 {
+			name = name[at+1:]
+		}
+		if !w.Static || strings.HasPrefix(name, "-") {
+			continue
+		}
+		places, _ := j.places(p, name)
+		for _, place := range append(places, filepath.Join(j.start, name)) {
+			if d := j.reading(place); d != nil {
+				return fmt.Sprintf("%s is withheld from read_file by the rule %s", name, d.id)
+			}
+		}
+	}
 	return ""
 }
 
