@@ -54,6 +54,10 @@ func TestOtherNames(t *testing.T) {
 		{"python3", []string{"python x.py"}, nil, nil},
 		{"mkfs", []string{"mkfs.ext4 /dev/x"}, nil, []string{"ls"}},
 		{"gh pr create", []string{"gh pr new"}, nil, []string{"gh pr list"}},
+		{"rm -rf", []string{"rm --r --f t", "rm --re --f x", "rm -r --f x", "rm --r x -f"}, []string{"rm --f $x"}, []string{"rm --r x", "rm --f x", "rm --i -r x"}},
+		{"git clean -fd", []string{"git clean --f -d", "git clean -d --force"}, nil, []string{"git clean --f"}},
+		{"git reset --hard", nil, []string{"git reset --h", "git reset --ha", "git -C d reset --h x"}, []string{"git reset --s", "git reset -- h"}},
+		{"foo --out=x", nil, []string{"foo --o=x", "foo --o"}, []string{"foo --=x", "foo -o"}},
 		{"ip link delete", nil, []string{"ip l delete x"}, []string{"ip addr"}},
 	} {
 		e := engine(tt.prefix, policy.Deny)

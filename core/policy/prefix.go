@@ -209,8 +209,8 @@ func (m *matcher) has(want string) tri {
 		switch {
 		case w == want || name == want:
 			return yes
-		case len(name) > 3 && strings.HasPrefix(want, name) && strings.HasPrefix(name, "--"):
-			result = maybe // programs accept abbreviations of long options
+		case abbreviates(name, want):
+			result = maybe
 		}
 	}
 	if strings.HasPrefix(want, "--") {
@@ -232,6 +232,12 @@ func (m *matcher) has(want string) tri {
 	return yes
 }
 
+// abbreviates reports whether a word may be an abbreviation of a long option, which
+// programs accept down to one letter.
+func abbreviates(name, long string) bool {
+	return len(name) > len("--") && len(name) < len(long) && strings.HasPrefix(name, "--") && strings.HasPrefix(long, name)
+}
+
 // letter reports whether the command has a short option, or the equivalent long
 // one.
 func (m *matcher) letter(letter rune) bool {
@@ -248,8 +254,8 @@ func (m *matcher) letter(letter rune) bool {
 		}
 	}
 	for _, w := range m.long {
-		name, _, _ := strings.Cut(strings.TrimPrefix(w, "--"), "=")
-		if len(name) > 1 && strings.HasPrefix(w, "--") && strings.HasPrefix(long, name) {
+		name, _, _ := strings.Cut(w, "=")
+		if name == "--"+long || abbreviates(name, "--"+long) {
 			return true
 		}
 	}
