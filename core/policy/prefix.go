@@ -24,12 +24,36 @@ func tightMatch(prefix []string, words []shell.Word) tri {
 	if name != family(prefix[0]) {
 		return no
 	}
-	m := matcher{habits: habitsOf[name], certain: yes}
-	m.want(prefix[1:])
-	for i := 1; i < len(words); i++ {
-		m.take(words[i])
+	meets := func(words []shell.Word) tri {
+		m := matcher{habits: habitsOf[name], certain: yes}
+		m.want(prefix[1:])
+		for _, w := range words {
+			m.take(w)
+		}
+		return min(m.certain, m.positionals(), m.options())
 	}
-	return min(m.certain, m.positionals(), m.options())
+	result := meets(words[1:])
+	if result != yes && shell.Interprets(name) {
+		result = max(result, meets(moduleFirst(words)))
+	}
+	return result
+}
+
+// moduleFirst returns the words after a program, with the module that it runs as
+// -m NAME and without the options before it.
+func moduleFirst(words []shell.Word) []shell.Word {
+	var texts []string
+	for _, w := range words {
+		if !fixed(w) {
+			break
+		}
+		texts = append(texts, w.Text)
+	}
+	module, next := shell.Module(texts)
+	if module == "" {
+		return words[1:]
+	}
+	return append([]shell.Word{{Text: "-m", Static: true}, {Text: module, Static: true}}, words[next:]...)
 }
 
 // matcher compares the words after the program.

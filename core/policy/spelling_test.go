@@ -56,6 +56,8 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		"kubectl delete": {"kubectl -n a delete pod": deny, "kubectl --context=x --namespace y delete z": deny, "kubectl get -n delete": allow, "kubectl --as x -v 3 delete y": ask},
 		"docker rm":      {"docker --context x rm y": deny, "docker -H a container rm y": deny, "docker ps": allow},
 		"npm install":    {"npm i x": deny, "npm --prefix d i x": deny, "npm ci": allow, "npm add x": deny},
+		"pip install":    {"pip install x": deny, "python3 -mpip install x": deny, "python3 -B -Wignore -m pip install x": deny, "python3 -mpip list": allow, "python3 -mvenv pip install": allow},
+		"python3 -m pip": {"python3 -mpip install x": deny, "/usr/bin/python3 -Bmpip list": deny, "python3 -mvenv x": allow},
 		`cat .*\.env`: {
 			"cat .env": deny, "cat < .env": deny, "cat <'.e'nv": deny, "< .env cat": deny, "{ cat; } < .e''nv": deny, "bash -c cat < '.env'": deny, "sudo cat <.env": deny, `cat "$f"`: ask, `wc -l "$f"`: allow,
 			"cat .e*": ask, "f=.env; cat < $f": ask, "f=.en; cat < ${f}v": ask, "cat x < $((1)).md": allow,
