@@ -99,7 +99,7 @@ func (j *judge) movesInside(p *shell.Part, words []shell.Word) bool {
 		return false
 	}
 	places, known := j.opened(p, dir)
-	if row, _ := j.protectedName(p, dir); !known || row != nil {
+	if row, _ := j.protectedName(p, dir, false); !known || row != nil {
 		return false
 	}
 	return !slices.ContainsFunc(places, func(path string) bool { return !j.inside(path) })
