@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // equivalents lists different spellings of the same command, one row each,
@@ -122,6 +124,11 @@ var rowsOfEquivalents = sync.OnceValue(func() map[string][][][]string {
 // sameAs returns the other spellings of a prefix.
 func sameAs(prefix []string) [][]string {
 	var out [][]string
+	if name, next := shell.Module(prefix); name != "" {
+		if plain := slices.Concat([]string{prefix[0], "-m", name}, prefix[next:]); !slices.Equal(plain, prefix) {
+			out, prefix = [][]string{plain}, plain
+		}
+	}
 	for _, row := range rowsOfEquivalents()[family(prefix[0])] {
 		for i, words := range row {
 			rest, ok := behind(prefix, words)

@@ -27,6 +27,9 @@ type outputRow struct {
 	names string
 	by    writesBy
 	fills bool // it writes content, so that an unknown file requires approval
+
+	fetches bool // it saves an address under its last name
+	unpacks bool // it writes its operands without their last suffix
 }
 
 var outputRows = []outputRow{
@@ -41,6 +44,9 @@ var outputRows = []outputRow{
 	{names: "cp gcp install ginstall rsync scp ditto", by: byLast, fills: true},
 	{names: "mv gmv ln gln tee gtee sponge dd gdd", fills: true},
 	{names: "zip", by: byFirst},
+	{names: "wget wget2 aria2c axel", fetches: true},
+	{names: `gzip gunzip pigz unpigz compress uncompress bzip2 bunzip2 pbzip2 lbzip2 lbunzip2 xz unxz pixz lzma unlzma zstd unzstd zstdmt
+		pzstd lz4 unlz4 lz4c lzop lzip plzip lunzip lrunzip brotli unbrotli`, unpacks: true},
 }
 
 // treeBringers lists programs that write whole directory trees.
@@ -70,10 +76,11 @@ var gitReads = wordList(`
 type output struct {
 	word  int      // its index
 	named []string // the paths, as written
-	// spreads states that the content of a directory, whatever its names, is
-	// copied to the named path.
-	spreads bool
+	// spreads is a directory in which the files of another one, whatever their
+	// names, are written; "": none.
+	spreads string
 	fills   bool // the files there are overwritten
+	hidden  bool // patterns in them match names that begin with a dot
 	lost    bool // and the path is unknown
 }
 
@@ -112,7 +119,14 @@ func (j *judge) findOutputs(i int) []output {
 		row = &outputRow{}
 	}
 	words = words[:j.ownWords(i)]
-	o := outputList{words: words, row: row, name: name, found: append([]output{}, j.foundFor(i, row)...)}
+	o := outputList{words: words, row: row, name: name, found: []output{}, dotglob: j.line.Dotglob, finding: j.findingFor(i)}
+	if o.finding != nil && row.by != byLast {
+		named := o.finding.paths
+		if row.unpacks {
+			named = append(slices.Clip(named), withoutSuffix(named)...)
+		}
+		o.found = append(o.found, output{word: len(p.Words), named: named})
+	}
 	if len(words) < 2 {
 		return o.found
 	}
@@ -154,31 +168,6 @@ func (j *judge) ownWords(i int) int {
 		}
 	}
 	return len(all)
-}
-
-// foundFor returns the paths in which find searches files for the part.
-func (j *judge) foundFor(i int, row *outputRow) []output {
-	p := &j.parts[i]
-	if row.by == byLast || p.Parent < 0 || len(j.parts[p.Parent].Words) == 0 || !slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !w.Static }) {
-		return nil
-	}
-	finder := j.parts[p.Parent].Words
-	switch programName(finder[0].Text) {
-	case "find", "gfind", "fd", "fdfind":
-	default:
-		return nil
-	}
-	var named []string
-	start := true
-	for k, w := range finder[1:] {
-		switch {
-		case strings.HasPrefix(w.Text, "-"):
-			start = false
-		case start || strings.HasSuffix(finder[k].Text, "name"):
-			named = append(named, pathsIn(w)...)
-		}
-	}
-	return []output{{word: len(p.Words), named: named}}
 }
 
 // gitOperands returns the index of the first word after git's subcommand, or -1
@@ -258,7 +247,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 			continue
 		}
 		for _, named := range o.named {
-			if row, place := j.protectedName(p, named); row != nil {
+			if row, place := j.protectedName(p, named, o.hidden || j.line.Dotglob); row != nil {
 				if covers = j.mostCovered(i, v); o.word < covers {
 					break
 				}
@@ -274,7 +263,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 				return
 			}
 		}
-		if place := j.firstPlace(p, p.Words[min(o.word, len(p.Words)-1)].Text); o.spreads && j.holdsRoot(place) {
+		if place := j.firstPlace(p, o.spreads); o.spreads != "" && j.holdsRoot(place) {
 			ask(filepath.Join(place, ".git"), true, "It may copy protected paths into the workspace.")
 			return
 		}
@@ -371,8 +360,9 @@ func (j *judge) mayWrite() []string {
 	return paths
 }
 
-// protectedName returns the row and the location of a path of a part.
-func (j *judge) protectedName(p *shell.Part, named string) (*ProtectedPath, string) {
+// protectedName returns the row and the location of a path of a part. With hidden,
+// a pattern also matches names that begin with a dot.
+func (j *judge) protectedName(p *shell.Part, named string, hidden bool) (*ProtectedPath, string) {
 	if !mayBePath(named) {
 		return nil, ""
 	}
@@ -381,8 +371,8 @@ func (j *judge) protectedName(p *shell.Part, named string) (*ProtectedPath, stri
 			return row, j.firstPlace(p, named)
 		}
 	}
-	if strings.ContainsAny(named, "*?[") {
-		if row := j.protects.mayMatch(named); row != nil {
+	if strings.ContainsAny(named, "*?[(") {
+		if row := j.protects.mayMatch(named, hidden); row != nil {
 			return row, j.firstPlace(p, named)
 		}
 	}

@@ -18,6 +18,7 @@ func writers() policy.Rule {
 			"tee", "go build", "go test", "cp", "mv", "install", "ln", "sed", "dd", "tar", "unzip", "curl", "git clone", "git checkout", "git add",
 			"git commit", "git worktree", "git apply", "git status", "patch", "rsync", "touch", "mkdir", "chmod", "rm", "truncate", "find", "xargs",
 			"sort", "cat", "echo", "make", "gofmt", "npx", "prettier", "eslint", "ls", "foo", "zip", "sudo", "grep", "rg", "bash", "gcc", "scp", "git diff", "perl", "git config", "awk", "wget", "tsc", "git restore", "git rm", "git mv", "parallel", "busybox", "exec",
+			"aria2c", "gzip", "gunzip", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "uncompress", "lzop", "pigz", "fd", "shopt", "export",
 		},
 		AllowRedirection: true,
 	}
@@ -57,6 +58,15 @@ func TestProtectedOutputs(t *testing.T) {
 		"touch .envrc", "mkdir .husky", "mkdir -p sub/.github/workflows", "chmod +x .git/hooks/pre-commit", "rm -rf .git", "rm .fettle/policies.toml", "truncate -s 0 .git/config",
 		"sort -o .git/config x", "foo .git/config", "foo --out=.git/config", "foo -o.envrc", "foo --x a:.git/config", "foo Jenkinsfile", "foo .github/workflows/ci.yml",
 		"foo .circleci/config.yml", "foo lib.git/config", "foo .pre-commit-config.yaml", "foo my.code-workspace", "foo .g\u200cit/config", "foo git~1/config",
+		"wget http://x/AGENTS.md", "wget http://x/.env", "wget http://x/a http://x/.npmrc", "wget -q 'http://x/%2eenv?a=b'", `wget "http://x/$v/AGENTS.md"`, "for u in http://x/.env; do wget $u; done", "wget x.org/AGENTS.md", "wget -r http://x/.git/config",
+		"wget -P sub http://x/AGENTS.md", "wget -PO http://x/AGENTS.md", "aria2c http://x/AGENTS.md", "aria2c -x4 'http://x/AGENTS.md?token=a'", "wget --content-disposition http://x/a", "wget --trust-server-names http://x/a", "curl -O http://x/AGENTS.md", "scp host:AGENTS.md .", "rsync host:x/.env .",
+		"shopt -s dotglob; cp -r d/* .", "GLOBIGNORE=x; cp -r d/* .", "((GLOBIGNORE=1)); cp -r d/* .", "export GLOBIGNORE=x; mv d/* .", "bash -O dotglob -c 'mv d/* .'", "bash -O nullglob -O dotglob -c 'cp d/* sub'", "shopt -s nullglob dot''glob; cp -t sub d/*", "shopt -s dotglob; rm -rf *",
+		"shopt -s dotglob; cp d/*.npmrc sub", "shopt -s dotglob; cp d/?npmrc sub", "shopt -s dotglob extglob; cp -r d/!(x) .", "shopt -s extglob; cp -r d/.@(git|x) sub", "cp -at . d/.", "cp d/AGENT?.md .", "cp -t sub d/AGENTS*", "cp -r --target-directory=. d/AGENTS.md", "cp -t. d/AGENTS.md",
+		"gzip -d AGENTS.md.gz", "gzip -dk AGENTS.md.gz", "gzip -df .npmrc.gz", "gunzip sub/AGENTS.md.gz", "gunzip -- AGENTS.md.gz", "gunzip AGENT*.gz", "for f in AGENTS.md.gz; do gunzip $f; done", "bunzip2 -k AGENTS.md.bz2", "xz -d AGENTS.md.xz", "xz -T0 -dk AGENTS.md.xz", "unxz -f AGENTS.md.xz",
+		"zstd -d AGENTS.md.zst", "unzstd --rm AGENTS.md.zst", "lz4 -d AGENTS.md.lz4", "lz4 -d x.lz4 AGENTS.md", "uncompress AGENTS.md.Z", "lzop -x AGENTS.md.lzo", "zstd -d x.zst -o AGENTS.md", "gzip -d -S .x AGENTS.md.x", "gzip -d --suffix=.x a.x", "gzip -d --suf .md.x a", "uncompress -S .x a.x", "gzip -dN a.gz",
+		"gunzip --name a.gz", "xz -d --files=list", "gunzip -r .", "gzip -d -- -c AGENTS.md.gz", "timeout 5 gunzip AGENTS.md.gz",
+		"find d -name AGENTS.md -exec cp {} . ;", "find d -iname 'agents*' -exec cp {} sub/ ;", "find d -path '*/AGENTS.md' -exec cp {} . ;", "find d -name AGENTS.md -exec cp -t . {} +", "find d -name AGENTS.md -exec cp --target-directory=. {} +", "find d -name AGENTS.md -exec install -m 644 {} sub ;", "find d -name '*' -exec cp {} sub ;",
+		"find d -type f -exec cp {} . ;", "find d ! -name x -exec cp {} . ;", "find d -type f -exec mv -t . {} +", "find d -name AGENTS.md | xargs cp -t .", "find d -name AGENTS.md -print0 | xargs -0 -I{} cp {} .", "find d -name AGENTS.md | sort | xargs -I{} cp {} .", "fd AGENTS.md d -x cp {} .", "find d -name AGENTS.md.gz -exec gunzip {} ;", "ls d/AGENTS.md | xargs -I{} cp {} .", "echo a d/AGENTS.md | xargs cp -t sub", "parallel cp {} . ::: d/AGENTS.md", "find d -name AGENTS.md -exec timeout 5 cp {} . ;", "find d -name AGENTS.md -exec sh -c 'cp \"$1\" .' _ {} ;", "fd -H . d -x cp {} .", "fd -He txt -x cp {} .",
 		"zip .git/x a", "perl -i -pe s/a/b/ .git/config", "make -C .git", "gofmt -w .git/x.go",
 	} {
 		for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit} {
@@ -81,7 +91,11 @@ func TestProtectedOutputs(t *testing.T) {
 		"rm -rf build", "rm *.o", "chmod +x run.sh", "find . -name '*.go' -not -path './.git/*' -exec gofmt -l {} +", "find . -name '*.go' -exec gofmt -w {} +", "cat .git/config", "grep -r x .github/workflows", "rg x AGENTS.md",
 		"sed -n 1p AGENTS.md", "cat .env | grep X", "bash -c 'cat AGENTS.md'", "sudo cat .git/config", "zip -r x.zip .github", "make build", "npx prettier --check .", "npx eslint --ignore-path .gitignore .", "foo a=b c:d",
 		"foo --env-file .env", "for f in a b; do tee $f; done", "f=x.txt; tee \"$f\"", "cat x | tee /dev/null", "touch .gitignore .gitattributes", "foo environment", "cp a .gitignore", "find . -type f -exec cp {} out/ ;",
-		"timeout 5 cat .git/config", "env A=1 cat .env", "ls | xargs -I{} cp ./{} out/", "gofmt -w ./*.go", "foo -- *", "foo ./*.json", "foo ./*.md", "cat .git/config > copy.txt", "curl -o out.json http://x",
+		"timeout 5 cat .git/config", "env A=1 cat .env", "ls | xargs -I{} cp ./{} out/", "gofmt -w ./*.go", "foo -- *",
+		"wget http://x/a.tar.gz", "wget -qO- http://x/AGENTS.md", "wget -O agents.txt http://x/AGENTS.md", "wget http://x/.well-known/a.txt", "wget https://x/.github/a.yml", "wget http://x", `wget "$url"`, "aria2c -x4 http://x/a.iso", "scp host:a.txt .", "rsync host:x/a b", "curl -s http://x/AGENTS.md",
+		"shopt -s dotglob; ls -a *", "shopt -s dotglob; cp d/*.md sub", "shopt -s dotglob; cp d/b*.txt sub", "shopt -s nullglob; cp -r d/* sub", "shopt -s extglob; cp d/!(a).txt sub", "GLOBIGNORE=x; cp *.md sub", "cp -t sub a b",
+		"gzip -dk a.gz", "gzip -d a.md.gz", "gzip -9 a.txt", "gunzip ./*.gz", "gunzip -c AGENTS.md.gz", "gzip -dc .npmrc.gz", "gzip -cd < a", "xz -dc AGENTS.md.xz", "zstd -d --stdout AGENTS.md.zst", "xz -t AGENTS.md.xz", "zstd -T0 -19 a.tar", "bunzip2 -k a.bz2", "lz4 -d a.lz4 b", "uncompress a.Z", "gunzip -r logs",
+		"find . -name '*.go' -exec cp {} out/ ;", "find src -name '*.h' -exec cp {} . ;", "find d -type f | xargs -I{} cp {} out/", "find d -name '*.md' -exec cp -t out {} +", "fd -e go -x cp {} out", "find d -name '*.gz' -exec gunzip {} ;", "ls d | xargs -I{} cp ./{} out", "parallel cp {} out ::: a b", "cp d/a*.txt sub", "cp d/*-linux-amd64 sub", "cp build/main* out", "fd -H -e json . src -x cp {} out", "fd main src -x cp {} out", "find .git -name config -exec cp {} out/ ;", "foo ./*.json", "foo ./*.md", "cat .git/config > copy.txt", "curl -o out.json http://x",
 	} {
 		c := command(t, line, policy.ModeAutoEdit)
 		c.Dir, c.Roots, c.RealPaths = "/w", []string{"/w"}, links

@@ -15,6 +15,9 @@ type outputList struct {
 	row   *outputRow
 	at    int // the first index
 
+	dotglob bool     // see [shell.Line]
+	finding *finding // whose results are among the words; nil: none
+
 	operands []int
 	found    []output
 	into     bool // -t set the destination
@@ -34,6 +37,9 @@ func (o *outputList) list() []output {
 			}
 		case strings.HasPrefix(w.Text, "!"), strings.HasSuffix(o.name, "dd") && !strings.HasPrefix(w.Text, "of="):
 		case strings.Contains(w.Text, "://") && !o.clones():
+			if o.row.fetches && !o.namesFile() {
+				o.found = append(o.found, output{word: i, named: o.fetched(w)})
+			}
 		case option:
 			i += o.option(i)
 		default:
@@ -51,8 +57,11 @@ func (o *outputList) list() []output {
 		for _, i := range o.operands {
 			o.add(i)
 		}
+		if o.row.unpacks {
+			o.unpacked()
+		}
 		if last := len(o.operands) - 1; last > 0 && o.row.fills {
-			o.joined(o.operands[last], o.operands[:last])
+			o.joined(o.operands[last], o.words[o.operands[last]].Text, o.operands[:last])
 		}
 	case o.row.by == byFirst && len(o.operands) > 0:
 		o.add(o.operands[0])
@@ -97,11 +106,13 @@ func (o *outputList) option(i int) int {
 		switch {
 		case long && attached:
 			o.addPath(i, value, w)
+			o.joined(i, value, o.operandsFrom(i+1))
 		case !long && at < len(w.Text)-1:
 			o.addPath(i, w.Text[at+1:], w)
+			o.joined(i, w.Text[at+1:], o.operandsFrom(i+1))
 		case i+1 < len(o.words):
 			o.add(i + 1)
-			o.joined(i+1, o.operandsFrom(i+2))
+			o.joined(i+1, o.words[i+1].Text, o.operandsFrom(i+2))
 			return 1
 		}
 	}
@@ -127,24 +138,44 @@ func (o *outputList) last() {
 	}
 	o.add(last)
 	from := o.operands[:len(o.operands)-1]
-	o.joined(last, from)
+	o.joined(last, o.words[last].Text, from)
 	into := func(w shell.Word) bool {
 		letters := len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-'
 		return letters && o.name != "rsync" && strings.Contains(w.Text, "T") || strings.HasPrefix(w.Text, "--no-t")
 	}
-	o.found[len(o.found)-1].spreads = slices.ContainsFunc(o.words, into) ||
-		slices.ContainsFunc(from, func(i int) bool {
-			name := o.words[i].Text
-			return path.Base(name) == "." || path.Base(name) == ".." || o.name == "rsync" && strings.HasSuffix(name, "/")
-		})
+	if slices.ContainsFunc(o.words, into) {
+		o.found = append(o.found, output{word: last, spreads: o.words[last].Text})
+	}
 }
 
-// joined adds the files that are written to a directory.
-func (o *outputList) joined(into int, from []int) {
+// joined adds the files that are written to a directory, which the word at into
+// names.
+func (o *outputList) joined(into int, dir string, from []int) {
+	least := 4 // letters before the first wildcard of a pattern that counts
+	if o.dotglob {
+		least = 0
+	}
 	for _, i := range from {
-		name := path.Base(o.words[i].Text)
-		if w := o.words[i]; w.Static || strings.HasPrefix(name, ".") {
-			o.addPath(into, path.Join(o.words[into].Text, name), o.words[i])
+		w := o.words[i]
+		name := path.Base(w.Text)
+		if name == "." || name == ".." || o.name == "rsync" && strings.HasSuffix(w.Text, "/") {
+			o.found = append(o.found, output{word: into, spreads: dir})
+		}
+		if _, remote, ok := strings.Cut(name, ":"); ok && (o.name == "rsync" || o.name == "scp") {
+			name = remote
+		}
+		switch {
+		case w.Static, strings.HasPrefix(name, "."), strings.IndexAny(name, "*?[(") >= least:
+			o.addPath(into, path.Join(dir, name), w)
+		case o.finding != nil:
+			out := output{word: into, hidden: o.finding.hidden}
+			if o.finding.hidden && len(o.finding.names) == 0 {
+				out.spreads = dir
+			}
+			for _, name := range o.finding.names {
+				out.named = append(out.named, path.Join(unquoted(dir), name))
+			}
+			o.found = append(o.found, out)
 		}
 	}
 }

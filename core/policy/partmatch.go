@@ -99,7 +99,7 @@ func (j *judge) movesInside(p *shell.Part, words []shell.Word) bool {
 		return false
 	}
 	places, known := j.opened(p, dir)
-	if row, _ := j.protectedName(p, dir); !known || row != nil {
+	if row, _ := j.protectedName(p, dir, false); !known || row != nil {
 		return false
 	}
 	return !slices.ContainsFunc(places, func(path string) bool { return !j.inside(path) })
@@ -294,23 +294,31 @@ func (j *judge) mayTakeOptions(i int) bool {
 	return slices.ContainsFunc(j.parts, func(p shell.Part) bool { return p.Option && p.Parent == i })
 }
 
-// shortens reports whether a pattern is found in a text with an abbreviated long
-// option, which programs accept, replaced by the complete one.
+// shortens reports whether a pattern is found in a text with one abbreviated
+// long option, or all, replaced by the complete one.
 func (l *traits) shortens(text string, found func(string) bool) bool {
 	if len(l.longs) == 0 || !strings.Contains(text, " --") {
 		return false
 	}
+	end := 0             // of the previous field
+	whole, from := "", 0 // text up to from, with all options replaced
 	for field := range strings.FieldsSeq(text) {
-		if len(field) < 4 || field[:2] != "--" {
-			continue
-		}
+		name, _, _ := strings.Cut(field, "=")
+		at := end + strings.Index(text[end:], field)
+		end = at + len(field)
 		for _, long := range l.longs {
-			if len(long) > len(field) && strings.HasPrefix(long, field) && found(strings.Replace(text, " "+field, " "+long, 1)) {
+			if !abbreviates(name, long) {
+				continue
+			}
+			if found(text[:at] + long + text[at+len(name):]) {
 				return true
+			}
+			if from <= at {
+				whole, from = whole+text[from:at]+long, at+len(name)
 			}
 		}
 	}
-	return false
+	return from > 0 && found(whole+text[from:])
 }
 
 // searchText searches a rule's pattern in the call's arguments with the command

@@ -261,7 +261,7 @@ func (j *judge) isLiteral(i int) bool {
 
 // hasLong reports whether a part has a long option, which may be abbreviated.
 func hasLong(p *shell.Part) bool {
-	return slices.ContainsFunc(p.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--") && len(w.Text) > 3 })
+	return slices.ContainsFunc(p.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--") && len(w.Text) > len("--") })
 }
 
 // patternsOfLine returns the rules that may apply to the unparsed line, to words of

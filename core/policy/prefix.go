@@ -24,12 +24,36 @@ func tightMatch(prefix []string, words []shell.Word) tri {
 	if name != family(prefix[0]) {
 		return no
 	}
-	m := matcher{habits: habitsOf[name], certain: yes}
-	m.want(prefix[1:])
-	for i := 1; i < len(words); i++ {
-		m.take(words[i])
+	meets := func(words []shell.Word) tri {
+		m := matcher{habits: habitsOf[name], certain: yes}
+		m.want(prefix[1:])
+		for _, w := range words {
+			m.take(w)
+		}
+		return min(m.certain, m.positionals(), m.options())
 	}
-	return min(m.certain, m.positionals(), m.options())
+	result := meets(words[1:])
+	if result != yes && shell.Interprets(name) {
+		result = max(result, meets(moduleFirst(words)))
+	}
+	return result
+}
+
+// moduleFirst returns the words after a program, with the module that it runs as
+// -m NAME and without the options before it.
+func moduleFirst(words []shell.Word) []shell.Word {
+	var texts []string
+	for _, w := range words {
+		if !fixed(w) {
+			break
+		}
+		texts = append(texts, w.Text)
+	}
+	module, next := shell.Module(texts)
+	if module == "" {
+		return words[1:]
+	}
+	return append([]shell.Word{{Text: "-m", Static: true}, {Text: module, Static: true}}, words[next:]...)
 }
 
 // matcher compares the words after the program.
@@ -209,8 +233,8 @@ func (m *matcher) has(want string) tri {
 		switch {
 		case w == want || name == want:
 			return yes
-		case len(name) > 3 && strings.HasPrefix(want, name) && strings.HasPrefix(name, "--"):
-			result = maybe // programs accept abbreviations of long options
+		case abbreviates(name, want):
+			result = maybe
 		}
 	}
 	if strings.HasPrefix(want, "--") {
@@ -232,6 +256,12 @@ func (m *matcher) has(want string) tri {
 	return yes
 }
 
+// abbreviates reports whether a word may be an abbreviation of a long option, which
+// programs accept down to one letter.
+func abbreviates(name, long string) bool {
+	return len(name) > len("--") && len(name) < len(long) && strings.HasPrefix(name, "--") && strings.HasPrefix(long, name)
+}
+
 // letter reports whether the command has a short option, or the equivalent long
 // one.
 func (m *matcher) letter(letter rune) bool {
@@ -248,8 +278,8 @@ func (m *matcher) letter(letter rune) bool {
 		}
 	}
 	for _, w := range m.long {
-		name, _, _ := strings.Cut(strings.TrimPrefix(w, "--"), "=")
-		if len(name) > 1 && strings.HasPrefix(w, "--") && strings.HasPrefix(long, name) {
+		name, _, _ := strings.Cut(w, "=")
+		if name == "--"+long || abbreviates(name, "--"+long) {
 			return true
 		}
 	}

@@ -74,19 +74,20 @@ var habitsOf = map[string]habits{
 }
 
 // quiet lists programs that run no other program named by their words: for all
-// other programs, words that look like a guarded command may be one.
+// other programs, words that look like a guarded command may be one. pnpm is no
+// such program: an unknown subcommand of it is a program.
 var quiet = wordList(`
 	[ arch ascii b2sum base32 base64 basename bat bc bzip2 cal cat cd chattr chgrp chmod chown cksum clear cmp
 	column comm cp csplit cut date dd df diff diff3 dig dir dircolors dirname du echo egrep expand expr
 	factor false fgrep file find fmt fold free getconf getent getfacl git glab gh go gofmt golangci-lint
-	grep groups gunzip gzip head hexdump host hostid hostname iconv id info install ip jobs join jq
+	grep groups gunzip gzip head hexdump host hostid hostname iconv id info install jobs join jq
 	kill killall link ln locale locate logger logname look ls lsattr lsblk lscpu lsof man md5sum mkdir
 	mkfifo mknod mktemp more mv nc netstat nl node nproc nslookup numfmt od openssl paste patch patchelf
 	pgrep ping pkill pr printenv printf ps pwd python python3 readelf readlink realpath rev rg rm rmdir
 	ruby sed seq sha1sum sha224sum sha256sum sha384sum sha512sum shasum shred shuf sleep sort split ss
 	stat strings strip sum sync tac tail tar tee test touch tr tree true truncate tsort tty type uname
 	unexpand uniq unlink unzip uptime users vdir vmstat wc wget whatis whereis which who whoami xxd xz
-	xzcat yes yq zcat zip zstd npm pnpm yarn pip pip3 cargo rustc rustfmt gcc g++ clang cc make cmake
+	xzcat yes yq zcat zip zstd npm yarn pip pip3 cargo rustc rustfmt gcc g++ clang cc make cmake
 	ninja mvn gradle javac java dotnet curl kubectl helm terraform docker podman systemctl journalctl
 	apt apt-get dnf yum brew pacman awk gawk mawk perl prettier eslint tsc jest pytest mypy ruff black
 	staticcheck gopls protoc hg svn ssh-keygen gpg sqlite3 psql mysql redis-cli export unset local

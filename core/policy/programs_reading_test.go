@@ -162,6 +162,47 @@ R <<< 'system("rm x")'
 coproc sqlite3 a.db
 find . -exec git-push \;
 env git-push
+npm run env rm x
+npm run-script --silent env -- rm x
+npm --prefix d run env A=1 rm x
+npm run env -S 'rm x'
+pnpm rm x
+pnpm -r git push
+pnpm exec rm x
+bat --pager='rm x' a
+bat --paging=always --pager 'git push' a
+ag --pager='rm x' a
+ack --pager 'rm x' a
+rg --pre='rm x' a
+sort --compress-program='rm x' a
+sdiff --diff-program='rm x' a b
+tasksh <<< '!rm x'
+tasksh <<< 'exec rm x'
+tasksh < f
+tdbtool <<< '! rm x'
+tdbtool a.tdb '! rm x'
+tdbtool < f
+telnet <<< '!rm x'
+echo '! rm x' | telnet
+telnet < f
+ginsh <<< '!rm x'
+ginsh < f
+jjs <<< '$EXEC("rm x")'
+jjs < f
+echo x | jjs -scripting
+qjs -e x
+check_by_ssh -o 'ProxyCommand rm x' -H h -C ls
+check_by_ssh -H h -C 'rm x'
+arch -x86_64 rm x
+arch -arch arm64 rm x
+arch -arm64 -e A=b rm x
+arch -x86_64 git push
+ip vrf exec a rm x
+ip -all netns exec rm x
+ip -br -a netns exec rm x
+ip netns exec a rm x
+pnpm run env rm x
+ip net e a rm x
 `) {
 			if line = strings.TrimSpace(line); line == "" {
 				continue

@@ -164,13 +164,13 @@ func (p protects) find(file string, from int) *ProtectedPath {
 
 // mayMatch returns a row with a name that one of bash's patterns may match. A
 // pattern matches a name that begins with a dot only if it begins with a dot
-// itself. Of other names, only those that it partly spells count: *.md matches
-// none.
-func (p protects) mayMatch(pattern string) *ProtectedPath {
-	if row := protectedTable().mayMatch(pattern); row != nil || p.own == nil {
+// itself, or with hidden. Of other names, only those that it partly spells count:
+// *.md matches none.
+func (p protects) mayMatch(pattern string, hidden bool) *ProtectedPath {
+	if row := protectedTable().mayMatch(pattern, hidden); row != nil || p.own == nil {
 		return row
 	}
-	return p.own().mayMatch(pattern)
+	return p.own().mayMatch(pattern, hidden)
 }
 
 func newProtectedIndex(rows []ProtectedPath) *protectedIndex {
@@ -280,25 +280,50 @@ func laterReason(what string, row *ProtectedPath) string {
 	return what + " a file that decides what runs later, of " + row.What + ": " + row.Why + "."
 }
 
-func (p *protectedIndex) mayMatch(pattern string) *ProtectedPath {
+func (p *protectedIndex) mayMatch(pattern string, hidden bool) *ProtectedPath {
 	const enough = 4
 	literal := strings.NewReplacer("*", "", "?", "", "[", "", "]", "")
 	for name := range strings.SplitSeq(fold(filepath.ToSlash(pattern)), "/") {
-		dot := strings.HasPrefix(name, ".")
+		if at := extGlob(name); at >= 0 {
+			name = name[:at] + "*"
+		}
 		literals := len(literal.Replace(name))
-		if literals == len(name) || !dot && (literals < enough || strings.HasPrefix(name, "*.")) {
+		if literals == len(name) {
 			continue
 		}
+		dots, plain := name, !strings.HasPrefix(name, "*.") && literals >= enough
+		switch first := name[0]; {
+		case first == '.':
+			plain = false
+		case !hidden || strings.IndexByte("*?[", first) < 0:
+			dots = ""
+		case strings.HasPrefix(name, "*."): // of these, only names that it spells from the dot on
+			dots = name[1:]
+		}
 		for _, n := range p.inOrder {
-			if n.stem == "" || (n.stem[0] == '.') != dot {
+			use := dots
+			if n.stem == "" || n.stem[0] != '.' && !plain {
 				continue
+			} else if n.stem[0] != '.' {
+				use = name
 			}
-			if n.open && mayBegin(name, n.stem) || !n.open && mayBe(name, n.stem) {
+			if use != "" && (n.open && mayBegin(use, n.stem) || !n.open && mayBe(use, n.stem)) {
 				return n.row
 			}
 		}
 	}
 	return nil
+}
+
+// extGlob returns the index of the first extended pattern in a name, such as
+// @(a|b); -1 if there is none.
+func extGlob(name string) int {
+	for i := 1; i < len(name); i++ {
+		if name[i] == '(' && strings.IndexByte("?*+@!", name[i-1]) >= 0 {
+			return i - 1
+		}
+	}
+	return -1
 }
 
 // mayBe reports whether a pattern matches a name, or is invalid.

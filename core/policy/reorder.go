@@ -90,7 +90,7 @@ func (h habits) both(letters string, longs []string) (short string, rest []strin
 	for _, long := range longs {
 		found := false
 		for _, c := range sortedLetters(h.long) {
-			if full := "--" + h.long[c]; full == long || len(long) > 3 && strings.HasPrefix(full, long) {
+			if full := "--" + h.long[c]; full == long || abbreviates(long, full) {
 				if !strings.ContainsRune(short, c) {
 					short += string(c)
 				}

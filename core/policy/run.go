@@ -229,7 +229,7 @@ func (j *judge) guardConfined(i int, v *judged) {
 			if strings.ContainsAny(named, "*?[(\n") { // a pattern, or a program's text
 				continue
 			}
-			if row, _ := j.protectedName(p, named); row != nil {
+			if row, _ := j.protectedName(p, named, false); row != nil {
 				ask(row)
 				return
 			}

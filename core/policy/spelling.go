@@ -362,7 +362,8 @@ func (j *judge) mayReorder(r *rule, i int) bool {
 	}
 	if len(r.traits.longs) > 0 {
 		for field := range strings.FieldsSeq(s.pool) { // see [traits.shortens]
-			if len(field) > 3 && slices.ContainsFunc(r.traits.longs, func(long string) bool { return len(long) > len(field) && strings.HasPrefix(long, field) }) {
+			name, _, _ := strings.Cut(field, "=")
+			if slices.ContainsFunc(r.traits.longs, func(long string) bool { return abbreviates(name, long) }) {
 				return true
 			}
 		}
@@ -383,9 +384,9 @@ func looseWords(words []shell.Word) (pool, letters string) {
 		case isOption(w.Text) && w.Text[1] != '-':
 			letters += w.Text
 			named = true
-		case len(w.Text) > 3 && w.Text[:2] == "--":
+		case isOption(w.Text):
 			for _, name := range row.long {
-				named = named || strings.HasPrefix(name, w.Text[2:])
+				named = named || w.Text == "--"+name || abbreviates(w.Text, "--"+name)
 			}
 		case row.refspecs && (strings.HasPrefix(w.Text, "+") || strings.HasPrefix(w.Text, ":")):
 			named = true

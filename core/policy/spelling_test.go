@@ -39,14 +39,14 @@ func TestPatternsMeetSpellings(t *testing.T) {
 			"2>/dev/null rm -rf x": deny, ">o rm -rf x": deny, "rm 2>e -rf x": deny, "ls; (cd x && rm -rf y)": deny, "echo $(rm -rf x)": deny, "f() { rm -rf x; }; f": deny,
 			"sh <<E\nrm -rf x\nE": deny, "RM -rf x": deny, "rm.exe -rf x": deny, "foo rm -rf x": ask, "foo -c 'cd y; rm -rf x'": ask, "xargs foo rm -rf": ask, "foo 'rm -rf x'": ask,
 			"rm -fr x": ask, "rm -r -f x": ask, "rm x -rf": ask, "rm -rvf x": ask, "rm --recursive --force x": ask, "rm -R --forc x": ask, `rm "$o" x`: ask, "rm -r$x y": ask, "x=-rf; rm $x y": ask,
-			"/???/rm -rf x": ask, "r? -rf x": ask, "$x -rf": ask, "rm -r x": allow, "rm x": allow, `rm -i "$x" "$y"`: ask, "rmdir -rf": allow, `ls "$x"`: allow, "echo rm -rf x": allow, "rm -f $((1+2))": allow,
+			"/???/rm -rf x": ask, "r? -rf x": ask, "$x -rf": ask, "rm --r --f x": ask, "rm -R --f x": ask, "rm --r x": allow, "rm -r x": allow, "rm x": allow, `rm -i "$x" "$y"`: ask, "rmdir -rf": allow, `ls "$x"`: allow, "echo rm -rf x": allow, "rm -f $((1+2))": allow,
 		},
 		".*rm .*-rf?.*": {
 			"rm -rf x": deny, "sudo rm -r x": deny, "/bin/rm -r x": deny, `echo "$x"`: allow, `rm "$x"`: ask, `for f in *.go; do wc -l "$f"; done`: allow, `git commit -m "$(cat a)"`: allow,
 			"r''m -r x": deny, "rm -- x": allow, "x=1; echo $x": allow, `r"$x" -rf`: ask, "rm $((1+1))": allow, "rm *": ask, "ls *": allow, "rm -fr x": ask, "rm -f -r x": deny, "rm --recursive x": deny,
 		},
 		".*--force.*": {
-			"git push --force": deny, "git push -''-force": deny, "git push --forc": ask, "git push origin +main": ask, "git push -f": ask, `echo "$x"`: allow, "git push $(cat f)": ask, `git push origin "$b"`: allow,
+			"git push --force": deny, "git push -''-force": deny, "git push --forc": ask, "git push --f": ask, "git push --follow-tags --f": ask, "git push --f=x": ask, "git push --n": allow, "git push origin +main": ask, "git push -f": ask, `echo "$x"`: allow, "git push $(cat f)": ask, `git push origin "$b"`: allow,
 			"f=--fo; git push ${f}rce": ask, "f=rce; git push --fo$f": ask, "f=--forc g=e; git push $f$g$h": ask, "git push --fo${x}": ask, "git push --follow-tags": allow, `git log --author="$x"`: allow, "ls *": allow,
 		},
 		"git push": {
@@ -56,6 +56,8 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		"kubectl delete": {"kubectl -n a delete pod": deny, "kubectl --context=x --namespace y delete z": deny, "kubectl get -n delete": allow, "kubectl --as x -v 3 delete y": ask},
 		"docker rm":      {"docker --context x rm y": deny, "docker -H a container rm y": deny, "docker ps": allow},
 		"npm install":    {"npm i x": deny, "npm --prefix d i x": deny, "npm ci": allow, "npm add x": deny},
+		"pip install":    {"pip install x": deny, "python3 -mpip install x": deny, "python3 -B -Wignore -m pip install x": deny, "python3 -mpip list": allow, "python3 -mvenv pip install": allow},
+		"python3 -m pip": {"python3 -mpip install x": deny, "/usr/bin/python3 -Bmpip list": deny, "python3 -mvenv x": allow},
 		`cat .*\.env`: {
 			"cat .env": deny, "cat < .env": deny, "cat <'.e'nv": deny, "< .env cat": deny, "{ cat; } < .e''nv": deny, "bash -c cat < '.env'": deny, "sudo cat <.env": deny, `cat "$f"`: ask, `wc -l "$f"`: allow,
 			"cat .e*": ask, "f=.env; cat < $f": ask, "f=.en; cat < ${f}v": ask, "cat x < $((1)).md": allow,
@@ -80,12 +82,16 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		".*git.*push.*": {
 			`git log "$x"`: allow, `git "$x"`: ask, `git -C "$x" push`: deny, `git -C "$x" log`: ask, `git pu"$x"`: ask, `git $x log`: ask, `git -C $x log`: ask, "git add *.go": allow, "git log $((1))": allow, `git --no-pager "$x"`: ask,
 		},
-		"git.*--force":       {`git push "$x"`: ask, "git push -f": ask, `git "$x" -f`: ask},
-		"git push.*main":     {`git push origin "$b"`: ask, `git push "$r" main`: deny, `git pull origin "$b"`: allow, "git push origin $((1))": allow},
-		`make$`:              {"make": deny, "make x": allow, "make -j4": allow, "make > o": deny, "make $x": ask},
-		`(?i).*DROP TABLE.*`: {`psql -c "drop table x"`: deny, `psql -c "$q"`: allow, `psql -c "drop $q"`: ask},
-		`(rm|shred)\b`:       {"/bin/rm x": deny, "shredder": allow, `ls "$x"`: allow, "sudo shred x": deny, "foo shred x": ask},
-		`.*\brm\b.*`:         {"ls | xargs rm": deny, `grep -r "$x" .`: allow, "git rm x": deny, `echo "$(date)"`: allow, "rm$IFS-r": deny, "echo r$x": ask},
+		"git reset --hard$":      {"git reset --h": ask, "git reset --soft": allow, "git reset --s": allow},
+		"foo.*--hard=x":          {"foo --ha=x": ask, "foo --h=x": ask, "foo --h=y": allow},
+		"rm --recursive --force": {"rm --r --f x": ask, "rm --rec --for x": ask, "rm --r x": allow},
+		"git.*--force( |$)":      {"git push --follow-tags --f": ask, "git push --force-with-lease": allow},
+		"git.*--force":           {`git push "$x"`: ask, "git push -f": ask, `git "$x" -f`: ask},
+		"git push.*main":         {`git push origin "$b"`: ask, `git push "$r" main`: deny, `git pull origin "$b"`: allow, "git push origin $((1))": allow},
+		`make$`:                  {"make": deny, "make x": allow, "make -j4": allow, "make > o": deny, "make $x": ask},
+		`(?i).*DROP TABLE.*`:     {`psql -c "drop table x"`: deny, `psql -c "$q"`: allow, `psql -c "drop $q"`: ask},
+		`(rm|shred)\b`:           {"/bin/rm x": deny, "shredder": allow, `ls "$x"`: allow, "sudo shred x": deny, "foo shred x": ask},
+		`.*\brm\b.*`:             {"ls | xargs rm": deny, `grep -r "$x" .`: allow, "git rm x": deny, `echo "$(date)"`: allow, "rm$IFS-r": deny, "echo r$x": ask},
 	} {
 		e := guard(t, pattern)
 		for line, want := range lines {

@@ -149,7 +149,10 @@ func (s *snapshot) changesProtected(c *Call) bool {
 			continue
 		}
 		for _, o := range j.outputs(i) {
-			if slices.ContainsFunc(o.named, func(named string) bool { row, _ := j.protectedName(p, named); return row != nil }) {
+			if slices.ContainsFunc(o.named, func(named string) bool {
+				row, _ := j.protectedName(p, named, o.hidden || j.line.Dotglob)
+				return row != nil
+			}) {
 				return true
 			}
 		}

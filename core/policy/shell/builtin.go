@@ -280,6 +280,7 @@ func (a *analysis) push(dirs dirSet) {
 func (a *analysis) options(sc *scope, index int, ws []arg) {
 	set := ws[0].Text == "set"
 	for i, w := range ws[1:] {
+		a.dotglob = a.dotglob || w.is("dotglob")
 		switch {
 		case set && (w.is("--", "-") || !strings.HasPrefix(w.head, "-") && !strings.HasPrefix(w.head, "+") && i == 0):
 			a.learnParameters(ws[i+1:])

@@ -124,6 +124,7 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 func (a *analysis) assigned(sc *scope, name string, value arg) {
 	a.learn(name, factsOf(value))
 	a.setsDirs = a.setsDirs || in("PWD OLDPWD CDPATH DIRSTACK", name)
+	a.dotglob = a.dotglob || name == "GLOBIGNORE"
 	shown := name + "=" + value.text()
 	switch effectOf(name) {
 	case harmless:
@@ -171,6 +172,7 @@ func (a *analysis) assignedNumber(sc *scope, x syntax.ArithmExpr, n syntax.Node)
 	if !ok || !syntax.ValidName(w.Lit()) {
 		return
 	}
+	a.dotglob = a.dotglob || w.Lit() == "GLOBIGNORE"
 	if e := effectOf(w.Lit()); e != harmless && e != switches && e != evaluated {
 		a.assigned(sc, w.Lit(), dynamic(a.written(n)))
 	}

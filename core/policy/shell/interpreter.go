@@ -30,7 +30,7 @@ var interpreters = []*interpreter{
 	{names: "Rscript R r", code: "ef", long: "expr eval e file", stdin: true},
 	{names: "gnuplot", code: "ecp", stdin: true},
 	{names: "octave octave-cli matlab scilab scilab-cli maxima gp sage magma", code: "erbfp", long: "eval batch batch-string very-quiet exec-path image-path path info-program", stdin: true},
-	{names: "ts-node tsx esno coffee babel-node jsc rhino", code: "eprcif", long: "eval print require import loader command", stdin: true},
+	{names: "ts-node tsx esno coffee babel-node jsc rhino jjs qjs d8 gjs mujs duk", code: "eprcif", long: "eval print require import loader command", stdin: true},
 	{names: "clojure clj bb planck lumo janet fennel gosh csi chez petite raku rakudo pike crystal bpftrace stap rexx regina", code: "eiclrmMTAXI", long: "eval init load main require", stdin: true, words: "eval repl run nrepl-server"},
 	{names: "osascript", code: "e", stdin: true},
 	{names: "tclsh wish expect", code: "cf", stdin: true},

@@ -16,6 +16,8 @@ type Line struct {
 	// so that their values come from the environment. "!" is one whose name is
 	// unknown.
 	Environment []string
+	// Dotglob states that patterns may match names that begin with a dot.
+	Dotglob bool
 }
 
 // Input is a file that a redirection reads.

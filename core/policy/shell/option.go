@@ -330,6 +330,9 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 	case optionStarts:
 		if v := next(); !v.is("") {
 			c.a.child(c.sc, c.index, own, []arg{v, dynamic("…")}, input{})
+			if strings.ContainsAny(v.template, " \t") { // some versions split it
+				c.a.script(c.sc, c.index, own, v)
+			}
 		}
 	case optionWrites, optionMakes:
 		if v := next(); strings.ContainsAny(v.template, c.row.pieces) {

@@ -51,7 +51,7 @@ func Parse(command string) (line *Line) {
 	a.checkSuspects()
 	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
-	line.Inputs, line.Environment = a.inputs, a.environment()
+	line.Inputs, line.Environment, line.Dotglob = a.inputs, a.environment(), a.dotglob
 	return line
 }
 
@@ -134,6 +134,7 @@ type analysis struct {
 	exportsAll     bool                      // later assignments are exported to programs
 	setsIFS        bool                      // the line walked so far may set IFS
 	splitsElse     bool                      // bash may split and join words at characters other than blanks
+	dotglob        bool                      // see [Line.Dotglob]
 	setsDirs       bool                      // CDPATH and similar variables, or a function named cd
 	pushed         dirSet                    // possible targets of popd; none before the first pushd
 	popsAway       bool                      // the target of popd is unknown

@@ -96,6 +96,7 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 					a.runs(sc, index, i, option.text(), "it changes how the shell reads the command line")
 				}
 				a.exportsAll = a.exportsAll || exportsWords(option, true)
+				a.dotglob = a.dotglob || option.is("dotglob")
 			}
 			if strings.Contains(w.Text, "s") && w.Text[0] == '-' {
 				a.learnParameters(ws[1:])

@@ -219,6 +219,8 @@ func TestWrappers(t *testing.T) {
 		{`timeout "$t" rm x`, lines(`$ timeout "$t" rm x`, "$ rm x @0.2")},
 		{"npx foo a; npm exec -- foo; poetry run foo", lines("$ npx foo a", "$ foo a @0.1", "$ npm exec -- foo", "$ foo @2.3", "$ poetry run foo", "$ foo @4.2")},
 		{"docker run --rm -v a:b img rm x", lines("$ docker run --rm -v a:b img rm x", "$ rm x @0.6")},
+		{"npm run env a; npm run build env", lines("$ npm run env a", "$ env a @0.2", "$ a @1.1", "$ npm run build env")},
+		{"arch; arch -x86_64 -arch arm64 rm x", lines("$ arch", "$ arch -x86_64 -arch arm64 rm x", "$ rm x @1.4")},
 		{"npm test", "$ npm test"},
 		{"fd -e go -x rm", lines("$ fd -e go -x rm", "$ rm … @0.3")},
 		{"git bisect run rm x; git rebase -x 'rm x'; git submodule foreach 'rm x'", lines("$ git bisect run rm x", "$ rm x @0.2", "$ git rebase -x 'rm x'", "$ rm x @2.2", "$ git submodule foreach 'rm x'", "$ rm x @4.2")},

@@ -18,6 +18,9 @@ func (a *analysis) wrapped(sc *scope, row *wrapper, ws []arg, in input) int {
 			a.checkOptions(sc, own, index, ws[:start])
 		}
 	}
+	if row.own {
+		start--
+	}
 	if row.unclear == "*" {
 		if len(ws) > start {
 			a.runs(sc, index, start, joinText(ws[start:]), unclearCommand)
@@ -39,10 +42,10 @@ func (row *wrapper) subcommandEnd(ws []arg) int {
 			switch {
 			case i == len(ws):
 				return 0
+			case ws[i].is(strings.Split(w, "|")...):
 			case strings.HasPrefix(ws[i].head, "-"):
 				option = !strings.Contains(ws[i].template, "=")
 				continue
-			case ws[i].is(strings.Split(w, "|")...):
 			case option:
 				option = false
 				continue

@@ -21,6 +21,7 @@ type wrapper struct {
 
 	operands  int    // words before the command, such as timeout's duration
 	subwords  string // words required before the options, as in "docker run"
+	own       bool   // the last of subwords is the program that it runs
 	assigns   bool   // NAME=value may precede the command
 	transient bool   // it only runs the command, with the same permissions, here
 	joins     bool   // a shell reads its words, joined by blanks
@@ -80,6 +81,7 @@ var wrappers = []wrapper{
 	{names: "entr", short: "acdnprsxz"},
 	{names: "fakeroot fakechroot", short: "l:f:i:s:ubhv", long: "lib= faked= save-file help version", programs: "l lib f faked", writes: "s"},
 	{names: "setarch linux32 linux64 i386 x86_64", short: "BFILRSTXZhV", long: "32bit fdpic-funcptrs short-inode addr-compat-layout addr-no-randomize whole-seconds sticky-timeouts read-implies-exec mmap-page-zero 3gb 4gb uname-2.6 verbose help version"},
+	{names: "arch", short: "", long: "x86_64 x86_64h arm64 arm64e i386 ppc ppc64 32 64 c arch= d= e= h help version", single: true, unclear: "d e", transient: true},
 	{names: "prlimit", short: "c::d::e::f::i::l::m::n::q::r::s::t::u::v::x::y::p:o:", long: "core[=] data[=] fsize[=] nofile[=] nproc[=] stack[=] cpu[=] as[=] pid= noheadings raw verbose"},
 	{names: "numactl", short: "aC:i:m:N:p:lHs", long: "all physcpubind= interleave= membind= cpunodebind= preferred= localalloc hardware show"},
 	{names: "capsh setpriv softlimit chpst envdir envuidgid setuidgid setlock dumb-init tini catchsegv rlwrap socat ncat sem sg newgrp daemonize start-stop-daemon bwrap parallel-ssh pssh pdsh ansible", unclear: "*"},
@@ -94,6 +96,7 @@ var wrappers = []wrapper{
 	{names: "npx", short: "yqp:c:w:", long: "yes no quiet package= call= workspace= workspaces prefer-offline no-install ignore-existing", texts: "c call"},
 	{names: "bunx", short: "", long: "bun silent verbose"},
 	{names: "npm", subwords: "exec|x", short: "yp:c:w:", long: "yes package= call= workspace= workspaces", texts: "c call"},
+	{names: "npm", subwords: "run|run-script|rum|urn env", own: true},
 	{names: "npm", subwords: "explore", operands: 1, shell: true},
 	{names: "pnpm", subwords: "dlx|exec", short: "crw:", long: "package= shell-mode recursive parallel", unclear: "c shell-mode"},
 	{names: "yarn", subwords: "dlx|exec", short: "p:q", long: "package= quiet"},
@@ -129,10 +132,12 @@ var wrappers = []wrapper{
 	{names: "cross-env cross-env-shell env-cmd", assigns: true},
 	{names: "libtool scan-build bear heaptrack uftrace kcov concurrently chokidar onchange run-parts", unclear: "*"},
 	{names: "faketime", short: "mf", long: "exclude-monotonic", operands: 1, transient: true},
-	{names: "sshpass autossh ts tsp nq fq pueue expect-lite logsave withenv with-contenv s6-setuidgid gosu su-exec tini-static cgexec systemd-cat systemd-inhibit", unclear: "*"},
+	{names: "sshpass autossh check_by_ssh ts tsp nq fq pueue expect-lite logsave withenv with-contenv s6-setuidgid gosu su-exec tini-static cgexec systemd-cat systemd-inhibit", unclear: "*"},
 	{names: "vagrant", subwords: "ssh", short: "c:p", long: "command= plain", texts: "c command", remote: true},
 	{names: "lxc incus", subwords: "exec", long: "env= user= group= cwd= mode= force-interactive", operands: 1, remote: true},
 	{names: "machinectl", subwords: "shell", operands: 1, remote: true, unclear: "*"},
+	{names: "ip", subwords: "vrf exec", operands: 1},
+	{names: "ip", subwords: "-all|-al|-a netns exec", remote: true},
 	{names: "ip", subwords: "netns exec", operands: 1, remote: true},
 }
 
