@@ -197,6 +197,7 @@ func TestInputIsLimited(t *testing.T) {
 
 	for text, says := range map[string]string{
 		`[]`: "it is an array.", `7`: "it is a number.", `{"tool":{}}`: `"tool" cannot be an object.`, `{"tool":true}`: `"tool" cannot be a bool.`,
+		`{"tool":"ok","tool":"no"}`: `the key "tool" occurs twice in one object.`, `{"tool":"ok","Tool":"no"}`: `the keys "tool" and "Tool" differ only in case.`,
 	} {
 		_, _, stderr = fettle(t, &fakeSession{run: byName}, strings.NewReader(text+"\n"), "call", "--batch")
 		require.Contains(t, stderr, "line 1: This line is not a call: "+says)

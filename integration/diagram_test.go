@@ -34,7 +34,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"files", "files: the file layer without an agent", "core/files"},
 	{"services", "services: files, processes, network", "core/services/* core/services/patch/applypatch core/internal/gitdir core/internal/memory"},
 	{"bus", "bus: questions and events", "core/bus"},
-	{"internal", "internal helpers", "core/internal/*"},
+	{"internal", "internal helpers, jsonkeys", "core/internal/* core/jsonkeys"},
 	{"fault", "fault, escape, redact, confirmation: errors, safe text, shared data", "core/fault core/escape core/redact core/confirmation"},
 }
 

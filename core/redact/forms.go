@@ -12,7 +12,7 @@ type form struct {
 
 // forms are the shapes with their own rules.
 var forms = []form{
-	{"private key", "`-----BEGIN … PRIVATE KEY-----` to its end, of PEM, OpenSSH and PGP; also one that was cut", []string{"PRIVATE KEY"}, true, privateKey},
+	{"private key", "`-----BEGIN … PRIVATE KEY-----` to its end, of PEM, OpenSSH and PGP; also one that was cut, after 10 or more characters", []string{"PRIVATE KEY"}, true, privateKey},
 	{"PuTTY private key", "the lines after `Private-Lines:`", []string{"Private-Lines:"}, true, puttyKey},
 	{"JSON Web Token", "`eyJ…`, `.ey…` and a signature; also encrypted ones", []string{"eyJ"}, true, jwt},
 	{"password in a URL", "`scheme://user:PASSWORD@host`, and a token in the place of the user", []string{"://", `:\/`, `:\\/`, `:\\\`}, true, urlPassword},
@@ -32,8 +32,11 @@ var forms = []form{
 			"secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "secret_key", "secret-key", "secretkey",
 			"private_key", "privatekey", "account_key", "accountkey", "credential", "credentials", "key_base",
 		}, false, ofClass(secret)},
-	{"key of a name", "a value that looks random after a name that ends with `_key`, `_pat`, `_pass`, `_auth`", []string{"_key", "-key", "_pat", "_pass", "_auth", "_dsn"}, false, ofClass(weak)},
-	{"user and password of curl", "`-u user:PASSWORD`, `--user user:PASSWORD`", []string{"-u ", "--user "}, true, curlUser},
+	{"key of a name", "a value that looks random after a name that ends with `_key`, `_pat`, `_pass`, `_auth`, unless the name contains `public`", []string{"_key", "-key", "_pat", "_pass", "_auth", "_dsn"}, false, ofClass(weak)},
+	{"password of a name in camel case", "a value after a name that ends with `Pass` after a lower-case letter, in the same places", []string{"Pass"}, true, camel(password)},
+	{"key of a name in camel case", "a value that looks random after a name that ends with `Key`, `Pat`, `Auth` after a lower-case letter, unless the name contains `public`", []string{"Key", "Pat", "Auth", "Dsn"}, true, camel(weak)},
+	{"user and password of curl", "`-u user:PASSWORD`, `--user user:PASSWORD`", []string{"curl"}, true, curl('u', "--user")},
+	{"user and password of curl's proxy", "`-U user:PASSWORD`, `--proxy-user user:PASSWORD`", []string{"curl"}, true, curl('U', "--proxy-user")},
 }
 
 const inAssignments = "in JSON, YAML, TOML, environments, queries, headers, XML and flags of commands"
@@ -61,6 +64,11 @@ func isToken(c byte) bool  { return isWord(c) || c == '-' }
 func isBase64(c byte) bool { return isWord(c) && c != '_' || c == '+' || c == '/' || c == '=' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 
+const (
+	uppercaseLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	lowercaseLetters = "abcdefghijklmnopqrstuvwxyz"
+)
+
 const maxArmor = 64 << 10 // bytes of a private key
 
 // privateKey finds an armored key, or the beginning of one without an end.
@@ -87,23 +95,38 @@ func privateKey(s string, start, end int) (span, int) {
 			return span{begin, stop + 2*len(dashes) + i}, 0
 		}
 	}
-	// A truncated key: lines of base64.
+	// A truncated key: lines of base64, of which the last may be short, after lines of names and values.
 	at := body
-	for {
-		line := run(s, at, func(c byte) bool { return c == '\\' || c == ' ' || c == '\t' || c == '\r' || c == '\n' })
-		if line > at && s[line-1] == '\\' { // the letter of an escape
-			line++
+	for line := body; line < limit; {
+		line = run(s, line, isBlank)
+		if next := newline(s, line); next > line {
+			line = next
+			continue
 		}
-		stop := run(s, min(line, len(s)), isBase64)
-		if stop-line < 40 {
+		stop := run(s, line, isBase64)
+		if at == body && line > body && strings.HasPrefix(s[run(s, line, isToken):], ": ") {
+			line = lineEnd(s, line, run(s, body, isBackslash)-body)
+			continue
+		}
+		if stop-line < 40 && !(armored(s[line:stop]) && !isBlank(s[line-1]) && lineEnds(s, stop)) {
 			break
 		}
-		at = stop
+		at, line = stop, stop
 	}
 	if at == body {
 		return span{}, 0
 	}
 	return span{begin, at}, 0
+}
+
+// armored reports whether a short line may be the beginning of a line of base64.
+func armored(line string) bool {
+	return len(line) >= 10 && (hasDigit(line) || len(strings.TrimRight(strings.TrimLeft(line, uppercaseLetters), lowercaseLetters)) > 0)
+}
+
+// lineEnds reports whether a line, or a text that was cut, ends at i.
+func lineEnds(s string, i int) bool {
+	return i == len(s) || newline(s, i) > i || strings.IndexByte("\"'`.<[", s[i]) >= 0 || s[i] == '\\' || strings.HasPrefix(s[i:], "…")
 }
 
 // puttyKey finds the private part of a PuTTY key file.
@@ -163,11 +186,16 @@ func urlPassword(s string, start, end int) (span, int) {
 		case c == ':' && colon < 0:
 			colon = at
 		case c == '\\':
-			code := run(s, at, func(c byte) bool { return c == '\\' })
+			code := run(s, at, isBackslash)
+			if strings.HasPrefix(s[code:], "/") { // an escaped one
+				at = code - 1
+				continue
+			}
 			if !strings.HasPrefix(s[code:], "u00") {
 				return span{}, 0
 			}
 			at = code + 2
+		case c == '/' && colon > begin && s[begin] != '[' && inPassword(s[colon+1:at]):
 		case c <= ' ' || strings.IndexByte("/\"'`<>", c) >= 0:
 			return span{}, 0
 		}
@@ -187,6 +215,13 @@ func urlPassword(s string, start, end int) (span, int) {
 		return span{}, 0
 	}
 	return span{colon + 1, at}, 0
+}
+
+// inPassword reports whether a slash after a colon and a text belongs to a password, and does not
+// follow a port.
+func inPassword(text string) bool {
+	text = strings.TrimRight(text, `\`)
+	return text != "" && !number(text)
 }
 
 func azureSecret(s string, start, end int) (span, int) {

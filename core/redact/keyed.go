@@ -31,11 +31,22 @@ type assignment struct {
 func ofClass(c class) func(s string, start, end int) (span, int) {
 	return func(s string, start, end int) (span, int) {
 		a, ok := assigned(s, start, end)
-		if !ok {
+		if !ok || c == weak && strings.Contains(strings.ToLower(a.name), "public") {
 			return span{}, 0
 		}
 		f := a.value(s, c)
 		return f, f.end
+	}
+}
+
+// camel is ofClass for hints that begin a word in a name in camel case.
+func camel(c class) func(s string, start, end int) (span, int) {
+	match := ofClass(c)
+	return func(s string, start, end int) (span, int) {
+		if start == 0 || !isDigit(s[start-1]) && (s[start-1] < 'a' || s[start-1] > 'z') {
+			return span{}, 0
+		}
+		return match(s, start, end)
 	}
 }
 
@@ -86,16 +97,13 @@ func assigned(s string, start, end int) (a assignment, ok bool) {
 
 	at := end
 	closing := run(s, at, func(c byte) bool { return c == '\\' })
+	if before == ':' { // a name space
+		space := back(s, begin-1, maxName, isToken)
+		a.markup = space > 0 && (s[space-1] == '<' || s[space-1] == '\\' && strings.HasPrefix(s[space:], "u003c"))
+	}
 	if a.markup = a.markup || before == '<'; a.markup { // a tag
-		switch {
-		case closing > at && strings.HasPrefix(s[closing:], "u003e"):
-			a.begin = closing + len("u003e")
-		case closing == at && at < len(s) && s[at] == '>':
-			a.begin = at + 1
-		default:
-			return a, false
-		}
-		return a, true
+		a.begin = tag(s, at)
+		return a, a.begin > 0
 	}
 	quoted := false
 	if closing < len(s) && (s[closing] == '"' || s[closing] == '\'' || s[closing] == '`') && closing-at < 16 {
@@ -108,7 +116,14 @@ func assigned(s string, start, end int) (a assignment, ok bool) {
 	if blanks >= len(s) || blanks-at > 40 {
 		return a, false
 	}
-	switch c := s[blanks]; {
+	if c := s[blanks]; c != '=' && c != ':' && (quoted || isBlank(before)) {
+		if value := pair(s, at, quoted); value > 0 {
+			a.spaced, a.colon, a.header, blanks = true, true, false, -1
+			at = value
+		}
+	}
+	switch c := s[max(0, blanks)]; {
+	case blanks < 0:
 	case c == '=' || c == ':':
 		sep := blanks + 1
 		if sep < len(s) && (s[sep] == '=' || s[sep] == '>') {
@@ -141,7 +156,9 @@ func assigned(s string, start, end int) (a assignment, ok bool) {
 	slashes := run(s, at, func(c byte) bool { return c == '\\' })
 	if slashes < len(s) && slashes-at < 16 && (s[slashes] == '"' || s[slashes] == '\'' || s[slashes] == '`') {
 		a.quote = s[at : slashes+1]
-		at = slashes + 1
+		if at = slashes + 1; closed(s, at) {
+			return a, false
+		}
 	}
 	a.begin = at
 	return a, at < len(s)
@@ -154,9 +171,13 @@ func (a *assignment) value(s string, c class) span {
 	rest := s[a.begin:]
 	certain := a.flag || a.query || a.env || a.markup || a.header
 	switch {
+	case strings.HasPrefix(rest, "${"):
+		return a.fallback(s, c, certain)
+	case a.quote == "" && a.colon && indicator(rest) > 0:
+		return a.block(s, c)
 	case a.quote != "":
-		stop := strings.Index(rest[:min(len(rest), 4096)], a.quote)
-		if line := strings.IndexByte(rest[:min(len(rest), 4096)], '\n'); stop < 0 || line >= 0 && line < stop {
+		stop := closing(rest[:min(len(rest), 4096)], a.quote)
+		if stop < 0 {
 			return span{} // not a string
 		}
 		v := rest[:stop]
@@ -166,6 +187,9 @@ func (a *assignment) value(s string, c class) span {
 		return span{a.begin, a.begin + stop}
 	case a.markup:
 		stop := strings.IndexAny(rest[:min(len(rest), 4096)], `<\`)
+		if strings.HasSuffix(s[:a.begin], cdata) {
+			stop = strings.Index(rest[:min(len(rest), 4096)], "]]")
+		}
 		if stop <= 0 || nothing(rest[:stop]) || strings.ContainsAny(rest[:stop], "\n\"") || c == weak && !random(rest[:stop]) {
 			return span{}
 		}
@@ -208,7 +232,7 @@ func (a *assignment) value(s string, c class) span {
 			return span{}
 		}
 	default:
-		if !random(v) && (a.spaced || len(v) < 8 || !hasDigit(v) || identifier(v) && (next == ',' || next == ')' || next == ';')) || a.spaced && !last(rest[len(v):]) {
+		if !random(v) && !scrambled(v) && (a.spaced || len(v) < 8 || !hasDigit(v) || identifier(v) && (next == ',' || next == ')' || next == ';')) || a.spaced && !last(rest[len(v):]) {
 			return span{}
 		}
 	}
@@ -300,7 +324,17 @@ func number(v string) bool {
 // random reports whether a value looks generated: 16 or more characters with digits and letters,
 // and neither a path nor a UUID.
 func random(v string) bool {
-	if len(v) < 16 || len(v) == 36 && strings.Count(v, "-") == 4 {
+	return len(v) >= 16 && generated(v)
+}
+
+// scrambled reports whether a value of at least 8 letters and digits looks generated.
+func scrambled(v string) bool {
+	return len(v) >= 8 && generated(v) && !strings.ContainsAny(v, "+/=_.~-%")
+}
+
+// generated reports whether digits and letters alternate in a value.
+func generated(v string) bool {
+	if len(v) == 36 && strings.Count(v, "-") == 4 {
 		return false
 	}
 	digits, alphas, changes := 0, 0, 0
@@ -392,21 +426,4 @@ func bearer(s string, start, end int) (span, int) {
 		return span{}, stop
 	}
 	return span{end, stop}, stop
-}
-
-// curlUser finds the password in a user argument of curl.
-func curlUser(s string, start, end int) (span, int) {
-	if start > 0 && !isBlank(s[start-1]) || !strings.Contains(s[max(0, start-200):start], "curl") {
-		return span{}, 0
-	}
-	at := run(s, end, func(c byte) bool { return c == ' ' || c == '\\' || c == '"' || c == '\'' })
-	stop := at
-	for stop < len(s) && strings.IndexByte(" \t\r\n\"'\\`", s[stop]) < 0 {
-		stop++
-	}
-	colon := strings.IndexByte(s[at:stop], ':')
-	if colon < 0 || nothing(s[at+colon+1:stop]) {
-		return span{}, 0
-	}
-	return span{at + colon + 1, stop}, 0
 }

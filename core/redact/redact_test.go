@@ -56,6 +56,7 @@ func TestCharacters(t *testing.T) {
 	for _, s := range []string{
 		"xoxb-" + "1234567890-abcdefABCDEF", "xoxd-" + "abc%2Fdef%3D1234", "hooks.slack.com/services/" + "T0AB/B0CD/abcdefghij12", "discord.com/api/webhooks/" + "123456789/ab-CD_ef12345",
 		"FlyV1 " + "fm2_lJPECAAAAA,fm2_abc/def+x=", "sk-ant-" + "api03-x-Y_z12345678901", "SG." + "aB3_d-aB3d.aB3daB3daB3d", "SG." + "abcdefghijklmnopqrstuv.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq", "v1.0-" + strings.Repeat("0a1b2c-", 12) + "0a",
+		"sk_live_" + "abcdefghijkl", "rk_test_" + "abcdefghij",
 	} {
 		require.Equal(t, Mark, Text(s))
 	}
@@ -70,6 +71,8 @@ var samples = map[string][]string{
 		"«-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\nVersion: GnuPG v2 (x)\n\n" + line64 + "\n=ab12\n-----END PGP PRIVATE " + "KEY BLOCK-----»",
 		"«-----BEGIN OPENSSH PRIVATE " + `KEY-----\n` + line64 + `\n` + line64 + `\n-----END OPENSSH PRIVATE ` + "KEY-----»",
 		"«-----BEGIN PRIVATE " + "KEY-----\n" + line64 + "\n" + line64 + "»\n",
+		"«-----BEGIN PRIVATE " + "KEY-----\nMIIEvQIBADAN»", "«-----BEGIN OPENSSH PRIVATE " + "KEY-----\nb3BlbnNzaC1rZXktdjE»...", "key: «-----BEGIN RSA PRIVATE " + "KEY-----\n" + line64 + "\nMIIEvQIBADAN»\n",
+		"«-----BEGIN RSA PRIVATE " + "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B\n\n" + line64 + "\nMIIEvQIBADAN»", "\"«-----BEGIN PRIVATE " + "KEY-----\\nMIIEvQIBADAN»\"",
 	},
 	"PuTTY private key": {"Private-Lines:« 2\n" + line64 + "\n" + line64 + "»\nPrivate-MAC: x"},
 	"JSON Web Token": {
@@ -79,6 +82,7 @@ var samples = map[string][]string{
 	"password in a URL": {
 		"https://me:«hunter2&x»@example.com/a?b=c@d", "postgres://u:«p%40ss»@db:5432/x", "redis://:«pw»@h", `https:\/\/me:«pw»@h`,
 		`amqp://a:«b\u0026c»@h`, "https://«" + "0a1b2c3d4e5f6a7b8c9d" + "»@git.example/x",
+		"postgres://u:«pa/ss»@h/db", "postgres://u:«pa/s#s?»@h:5432/db", `https:\/\/me:«p\/w»@h\/x`,
 	},
 	"Azure client secret":          {"x=«abc8Q~" + strings.Repeat("aB3.", 8) + "»"},
 	"Azure DevOps and storage key": {"x: «" + strings.Repeat("aB3d", 19) + "AZDO" + "aB3d»"},
@@ -101,14 +105,26 @@ var samples = map[string][]string{
 		"PASSWORD=«hunter2»", "DB_PASS=«hunter12hunter» x", "export DB_PASSWORD=«hunter2;x,y»\n", "PGPASSWORD='«hunter 2»' psql", `{"password":"«hunter2»"}`, `{\"password\":\"«hunter2»\"}`, "password: «hunter2»\n", "password = \"«hunter2»\"",
 		"?user=a&password=«hunter2»&x=y", "--password «hunter2» x", "--password=«hunter2»", `["--password","«hunter2»"]`, "<password>«hunter2»</password>", "password=«hunter2» dbname=x",
 		"Server=x;Password=«hunter2»;", "{User:me Password:«hunter2»}", `password => '«hunter2»'`, "MYSQL_PWD=«abc» x", "smtpPassword: '«correct horse»'", `d["password"] = "«hunter2»"`, `time=x password=«hunter2»`, "sign_passphrase: \"«a b c»\"",
+		"<password type=\"x\">«hunter2abc»</password>", "<password><![CDATA[«hunter2abc»]]></password>", "<password a=\"b\"><![CDATA[«a<b&c»]]></password>", "<wsse:Password Type=\"#PasswordText\">«hunter2»</wsse:Password>",
+		"password: |\n  «hunter2abc»", "a:\n  password: >-\n    «hunter2abc\n    more lines»\n  b: c", "- password: |2+\n    «hunter2\"abc»\n- x",
+		`{"name":"DB_PASSWORD","value":"«hunter2abc»"}`, "{\"name\": \"DB_PASSWORD\",\n \"value\": \"«hunter2abc»\"}", "env:\n- name: DB_PASSWORD\n  value: «hunter2»\n", "{Name: \"DB_PASSWORD\", Value: \"«hunter2abc»\"}", "<add key=\"password\" value=\"«hunter2abc»\"/>",
+		"PASSWORD=${OTHER:-«hunter2abc»}", "PASSWORD=\"${OTHER:-«hunter2abc»}\"", "password: ${OTHER-«hunter2abc»}\n", "PASSWORD=${OTHER:='«hunter2abc»'}",
+		`password="«hun'ter2\"more»"`, `password="«hunter2\\»" x="y"`, `password='«hunter2\»' x`, `password='«hun\'ter2»' x`, `password='«hunter2\\»', b='c'`, "password: '«hun''ter2»'",
 	},
 	"secret of a name": {
 		"AWS_SECRET_ACCESS_KEY=«wJalrXUtnFEMI/K7MDENG/bPxRfiCY»\n", "TOKEN=«abcdef»", "SECRET=«abc»", "OPENAI_API_KEY=«whatever»", "client_secret: \"«abc123de»\"", "apiKey: '«0123abcd»'",
 		"X-Api-Key: «abcdef»\n", `"X-Auth-Token", "«abcdef»"`, "--token «abc123»", "--api-key=«abc»", "&access_token=«abc»&", "AccountName=x;AccountKey=«aB3daB3daB3daB3d+/aB==»;E=y", "secretAccessKey = \"«wJalrXUtnFEMI/K7»\"",
 		"token: «0a1b2c3d4e5f6a7b»\n", "DefaultEndpoints;SharedAccessKey=«aB3daB3daB3daB3d»", "MISTRAL_API_KEY=«abcdefgh»", "SECRET_KEY_BASE=«abc»",
+		"token: «aB3dE5fG7h»", "authToken: «aB3dE5fG7h9iJ1»\n", "token = «aB3dE5fG7h»\n", `{"name":"API_TOKEN","value":"«whatever»"}`, "token: |\n  «aB3dE5fG7h»\n", "token: ${T:-«aB3dE5fG7h»}",
 	},
-	"key of a name":             {"STRIPE_KEY=«0a1b2c3d4e5f6a7b8c»", "signing_key: \"«0a1b2c3d4e5f6a7b8c»\"", "GH_PAT=«0a1b2c3d4e5f6a7b8c»"},
-	"user and password of curl": {"curl -u me:«hunter2» https://x", "curl -sS --user 'me:«hunter2»' https://x"},
+	"key of a name":                    {"STRIPE_KEY=«0a1b2c3d4e5f6a7b8c»", "signing_key: \"«0a1b2c3d4e5f6a7b8c»\"", "GH_PAT=«0a1b2c3d4e5f6a7b8c»"},
+	"password of a name in camel case": {"dbPass: '«hunter2»'", "smtpPass=«hunter2»"},
+	"key of a name in camel case":      {"encryptionKey: «q7Rk2vJz9LmP4xWc8TnB5s»", `{"signingKey":"«0a1b2c3d4e5f6a7b8c»"}`, "githubPat = \"«0a1b2c3d4e5f6a7b8c»\""},
+	"user and password of curl": {
+		"curl -u me:«hunter2» https://x", "curl -sS --user 'me:«hunter2»' https://x", "curl -uuser:«hunter2abc» x", "curl -su user:«hunter2abc»", "curl --user=user:«hunter2abc»",
+		"curl -u $'user:«hunter2abc»'", "curl -u \"user:«hunter2 abc»\" x", "curl -u user:'«hunter2 abc»' x", "curl https://x \\\n  -u user:«hunter2abc»", `["curl", "-sSu", "user:«hunter2abc»"]`, "curl -u :«hunter2»",
+	},
+	"user and password of curl's proxy": {"curl -x p -U me:«hunter2» https://x", "curl --proxy-user me:«hunter2» -u me", "curl -sU 'me:«hunter2»'"},
 }
 
 func TestForms(t *testing.T) {
@@ -135,6 +151,34 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// A masked text of JSON stays JSON, whatever is in its strings.
+func TestJSONStaysJSON(t *testing.T) {
+	pieces := []string{
+		"password", "=", ": ", "\"", "\\", "'", "\n", "  ", "|", ">", "hunter2abc", "aB3dE5fG7h9iJ1", "curl -u ", "user:", "<password", "<![CDATA[", "]]>", "${A:-", "}", "{\"name\":\"",
+		"DB_PASSWORD", "\",\"value\":\"", "value: ", "postgres://u:", "/", "@h", "-----BEGIN PRIVATE " + "KEY-----", "MIIEvQIBADAN", "$", ",", "\r\n", "a", "&", "encryptionKey: ", "é", "`", "--user=", " -u", ".", "name: ",
+	}
+	random := rand.New(rand.NewPCG(1, 3))
+	rounds := 20_000
+	if os.Getenv("FETTLE_FULL") != "" {
+		rounds = 3_000_000
+	}
+	for range rounds {
+		var b strings.Builder
+		for range 2 + random.IntN(9) {
+			b.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		text := b.String()
+		for range 3 {
+			raw, err := json.Marshal(map[string]any{"x": text, "y": 1})
+			require.NoError(t, err)
+			text = string(raw)
+			if masked := Text(text); !json.Valid([]byte(masked)) {
+				t.Fatalf("%s\nis masked as\n%s", text, masked)
+			}
+		}
+	}
+}
+
 func TestHarmless(t *testing.T) {
 	sha := strings.Repeat("ab12", 16)
 	for _, text := range []string{
@@ -146,6 +190,12 @@ func TestHarmless(t *testing.T) {
 		"123e4567-e89b-12d3-a456-426614174000", "v1.2.3-0.20240121214520-5f936abd7ae8", "h1:kXTssoVb4azsVDoUiF8KvxAqrsQcQtB53DcSgta74CA=", "eyJhbGciOiJIUzI1NiJ9", "a.b.c", "-----BEGIN PRIVATE " + "KEY----- is how it begins",
 		"-----BEGIN CERTIFICATE-----\n" + line64 + "\n-----END CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----\n" + line64 + "\n-----END PUBLIC KEY-----", "cache_key = \"user:1\"", "primary_key=True", "public_key: abc", "bearer of news",
 		"pypi-server-something-else-that-is-long-enough", "key-value-store", "secret_santa_list", "password=", "token=\n", "PASSWORD=\"\"", "page_token: ''",
+		"sort -u a:b", "curl x\nsort -u a:b", "curl x | sort -u a:b", "curl -u me x", "curl -u \"$U:$P\" x", "curl -o u:v x", "curly -u a:b", "curl --user-agent a:b", "curl -H a:b -u",
+		"PublicKey: \"" + sha + "\"", "public_key = \"" + sha + "\"", "the \"pub\" token: >\n    let a_b = 1", "token: |\n  - {token: A1, head: B}",
+		"cacheKey: user", "onKeyPress: handler", "sortKey: createdAt", "primaryKey: true", "byPass(x)", "<password/>", "<password type=\"x\"/>", "<password\nlabel", "password: |\n  <your password>", "password: |\nnext: line2", "a: |\n  b",
+		`{"name":"password","value":"password"}`, `{"name":"TOKEN","value":"${T}"}`, `{"name":"token","value":"abc"}`, "- name: DB_PASSWORD\n  valueFrom:\n    x: y", "token, value := f()", "password\nvalue: x1", "PASSWORD=${X:-}", "PASSWORD=${X:-$Y}", "PASSWORD=${X:?missing}",
+		"token: Base64String", "token: version2", "secret: db-credentials-v2", "http://localhost:8080/x@y", "http://[::1]:8080/x@y", "https://u/a:b/c@d", `http:\/\/h:80\/x@y`,
+		"-----BEGIN PRIVATE " + "KEY-----\nhello", "-----BEGIN PRIVATE " + "KEY-----\nIncomprehensible\n", "-----BEGIN PRIVATE " + "KEY-----\nMIIEvQIBADAN is how",
 	} {
 		require.Equal(t, text, Text(text))
 	}
@@ -185,7 +235,7 @@ func TestOwnText(t *testing.T) {
 // Text takes time proportional to the length of any input.
 func TestNoTextIsSlow(t *testing.T) {
 	for _, piece := range []string{
-		"sk-", "eyJ", "password=", "password=\"", "://", "-----BEGIN PRIVATE " + "KEY-----", "-----BEGIN PRIVATE " + "KEY-----\n", ":AA", ".", "authorization:", "cookie:a", "\\", "bearer ", "token=\\\"", "a", "://a:b", "AZDO", "secret: 'a", "-u ",
+		"sk-", "eyJ", "password=", "password=\"", "://", "-----BEGIN PRIVATE " + "KEY-----", "-----BEGIN PRIVATE " + "KEY-----\n", ":AA", ".", "authorization:", "cookie:a", "\\", "bearer ", "token=\\\"", "a", "://a:b", "AZDO", "secret: 'a", "-u ", "curl", "curl -u", "curl -u a:", "password: |\n a", "\"password\",", "<password ", "password=${A:-", "password=\"\\\"",
 	} {
 		text := strings.Repeat(piece, 1<<18/len(piece))
 		start := time.Now()

@@ -229,5 +229,8 @@ func (t *token) form() string {
 		b.WriteString(" to " + strconv.Itoa(t.most))
 	}
 	b.WriteString(" of `" + t.chars + "`")
+	if t.only != nil {
+		b.WriteString(", letters and digits")
+	}
 	return b.String()
 }

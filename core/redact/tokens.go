@@ -23,10 +23,10 @@ type token struct {
 	least    int                    // minimum number of characters after the prefix
 	most     int                    // maximum; 0: any number
 	only     func(body string) bool // further condition; nil: none
+	words    bool                   // a body of plain words matches too
 }
 
-// tokens are the shapes of tokens that begin with a prefix. A body of plain words, as in names of
-// styles and packages, does not match.
+// tokens are the shapes of tokens that begin with a prefix.
 var tokens = []token{
 	// Models.
 	{name: "OpenAI project, service and admin key", prefixes: []string{"sk-proj-", "sk-svcacct-", "sk-admin-"}, chars: words, least: 20},
@@ -114,7 +114,7 @@ var tokens = []token{
 	{name: "HubSpot token", prefixes: []string{"pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-"}, chars: words, least: 20},
 
 	// Work and payments.
-	{name: "Stripe key", prefixes: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_org_"}, chars: letters + "_", least: 10},
+	{name: "Stripe key", prefixes: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_org_"}, chars: letters + "_", least: 10, words: true},
 	{name: "Stripe or other webhook secret", prefixes: []string{"whsec_"}, chars: base64Text, least: 16},
 	{name: "Shopify token", prefixes: []string{"shpat_", "shpca_", "shppa_", "shpss_", "shpua_"}, chars: letters, least: 20},
 	{name: "Square token", prefixes: []string{"sq0atp-", "sq0csp-", "sq0idp-"}, chars: words, least: 20},
@@ -184,7 +184,7 @@ func (t *token) match(s string, start, end int, class *[256]bool) (found span, r
 	body := s[end:stop]
 	// An escape such as \n ends a token. An escape whose letter is in the class does not begin one
 	// here.
-	if len(body) < t.least || t.most > 0 && len(body) > t.most || plain(body) && t.chars != hexadecimal || t.only != nil && !t.only(body) {
+	if len(body) < t.least || t.most > 0 && len(body) > t.most || !t.words && plain(body) && t.chars != hexadecimal || t.only != nil && !t.only(body) {
 		return span{}, stop
 	}
 	return span{start, stop}, stop

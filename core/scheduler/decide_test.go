@@ -253,6 +253,8 @@ func TestExplainErrors(t *testing.T) {
 	}{
 		"no object":        {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`[1]`)}, fault.InvalidToolParams},
 		"no JSON":          {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{`)}, fault.InvalidToolParams},
+		"a key twice":      {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{"a":{"b":1,"b":2}}`)}, fault.InvalidToolParams},
+		"keys alike":       {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{"a":1,"A":2}`)}, fault.InvalidToolParams},
 		"ctx has ended":    {cancelled, scheduler.Request{Tool: "fake"}, fault.Cancelled},
 		"policy is broken": {t.Context(), scheduler.Request{Tool: "phony"}, fault.Unknown},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/jsonkeys"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -19,7 +20,8 @@ type Situation struct {
 // Explain returns the policy decision for a call without running it. Before middlewares and safety checkers, which may
 // tighten the decision, do not run; Decision.Checkers names the checkers.
 //
-// Arguments that the tool would reject are decided on unchanged, as long as they are a JSON object. The tool need not be
+// Arguments that the tool would reject are decided on unchanged, as long as they are a JSON object without repeated keys
+// and, for other tools than those of MCP servers, without keys that differ only in case. The tool need not be
 // registered: an unknown tool counts as kind other, and the reason reports that.
 func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (policy.Decision, error) {
 	c, err := s.explain(ctx, r, in)
@@ -52,6 +54,14 @@ func (s *Scheduler) explain(ctx context.Context, r Request, in Situation) (c *ca
 	err = tools.Protect(r.Tool, "explain", func() error {
 		if err := c.situate(in); err != nil {
 			return err
+		}
+		folded := 1
+		if c.subject.Server != "" { // its keys are its own
+			folded = 0
+		}
+		if err := jsonkeys.Check(r.Args, folded); err != nil {
+			return fault.Wrap(fault.InvalidToolParams, "scheduler.explain",
+				"The arguments of "+r.Tool+" are invalid: "+err.Error()+".", "Pass each key once, as the tool declares it.", err)
 		}
 		c.judge(ctx)
 		if _, known := policy.WellKnown(r.Tool); c.tool == nil && !known {

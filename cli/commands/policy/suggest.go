@@ -47,6 +47,9 @@ At a terminal it asks whether to save the rules, with tests, among your approval
   fettle policy suggest --yes && fettle policy test`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.least < 1 {
+				return program.UsageError(fmt.Sprintf("--min cannot be %d.", f.least), "Give a number of questions, at least 1.")
+			}
 			since, err := f.beginning()
 			if err != nil {
 				return err

@@ -13,7 +13,6 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/cli/internal/userfiles"
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -116,7 +115,7 @@ type trustOptions struct {
 
 // recordTrust records a state, and prints the effective state and its reason.
 func recordTrust(ctx context.Context, p *program.Program, g *program.Flags, args []string, state trust.State, o trustOptions) error {
-	store, names, err := program.OpenTrust(g)
+	store, err := openTrust(p, g)
 	if err != nil {
 		return err
 	}
@@ -157,7 +156,6 @@ func recordTrust(ctx context.Context, p *program.Program, g *program.Flags, args
 	if now == trust.Trusted && state == trust.Trusted {
 		userfiles.ApproveHooksOf(ctx, p, g, dir)
 	}
-	warnOfTrustVariable(p, names)
 	if o.asJSON {
 		answer := TrustAnswer{Dir: dir, State: now, File: store.Path(), Powers: powers, Outside: approved}
 		if entry.Path != "" {
@@ -171,7 +169,7 @@ func recordTrust(ctx context.Context, p *program.Program, g *program.Flags, args
 
 // listTrust prints the entries and marks the one that decides here.
 func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON bool) error {
-	store, names, err := program.OpenTrust(g)
+	store, err := openTrust(p, g)
 	if err != nil {
 		return err
 	}
@@ -187,7 +185,6 @@ func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON
 	if err != nil {
 		return program.TrustFailure(err)
 	}
-	warnOfTrustVariable(p, names)
 	if asJSON {
 		list := make([]trustListing, 0, len(entries))
 		for _, e := range entries {
@@ -241,21 +238,25 @@ func meaning(s trust.State) string {
 	return "Its policies may deny and ask but not allow; its hooks and servers are ignored. Your own settings apply."
 }
 
-// warnOfTrustVariable reports a variable that overrides the file, or an invalid one,
-// which disables the tools.
-func warnOfTrustVariable(p *program.Program, names layout.Layout) {
+// openTrust opens the trust store. It reports a variable that overrides the store. An
+// invalid variable is an error, as in a session.
+func openTrust(p *program.Program, g *program.Flags) (*trust.Store, error) {
+	store, names, err := program.OpenTrust(g)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names.TrustVariables {
 		state, given, err := trust.FromEnv(os.Getenv(name))
 		if err != nil {
-			p.PrintError(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s is invalid: %s", name, fault.Line(err)), "", err))
-			return
+			return nil, program.TrustFailure(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s is invalid: %s", name, fault.Line(err)), "", err))
 		}
 		if given {
 			p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s overrides the recorded trust: the target directory is %s.", name, state),
 				"Unset it to use the recorded trust."))
-			return
+			break
 		}
 	}
+	return store, nil
 }
 
 // holdsHome reports whether a directory is the home directory of the user or contains

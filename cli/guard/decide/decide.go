@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/confirmation"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/jsonkeys"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -75,14 +76,22 @@ func (e *Engine) Problems() []fault.Problem { return e.policy.Problems() }
 
 // Decide returns the decision about a call with its explanation. It allows a call only
 // if the call may run as the agent runs it: without confinement and without a safety
-// checker. Only rules of files allow changes outside of the directory. In mode plan it denies the calls that fettle would only preview. The error
-// has code invalid_tool_params for arguments that are not an object.
+// checker. Only rules of files allow changes outside of the directory. In mode plan it
+// denies the calls that fettle would only preview. The error has code
+// invalid_tool_params for arguments that are not an object, or are unclear.
 func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error) {
 	if len(call.Args) == 0 {
 		call.Args = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(call.Args, new(map[string]json.RawMessage)); err != nil {
 		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "guard", "The arguments of "+call.Tool+" are not a JSON object.", "", err)
+	}
+	levels := 1
+	if call.Server != "" { // its keys are its own
+		levels = 0
+	}
+	if err := jsonkeys.Check(call.Args, levels); err != nil {
+		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "guard", "The arguments of "+call.Tool+" are invalid: "+err.Error()+".", "", err)
 	}
 	about := subject(call)
 	d := e.policy.Decide(about)

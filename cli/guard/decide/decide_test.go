@@ -73,8 +73,17 @@ priority = 100
 
 	e, err := decide.Open(t.Context(), decide.Options{Dir: dir})
 	require.NoError(t, err)
-	_, err = e.Decide(t.Context(), decide.Call{Tool: "read_file", Args: json.RawMessage(`[]`)})
-	require.Error(t, err)
+	for _, call := range []decide.Call{
+		{Tool: "read_file", Args: json.RawMessage(`[]`)},
+		{Tool: "read_file", Args: json.RawMessage(`{"file_path":"a","file_path":"b"}`)},
+		{Tool: "read_file", Args: json.RawMessage(`{"file_path":"a","File_Path":"b"}`)},
+		{Tool: "mcp_a_b", Server: "a", ServerTool: "b", Args: json.RawMessage(`{"x":{"y":1,"y":2}}`)},
+	} {
+		_, err = e.Decide(t.Context(), call)
+		require.Error(t, err, string(call.Args))
+	}
+	_, err = e.Decide(t.Context(), decide.Call{Tool: "mcp_a_b", Server: "a", ServerTool: "b", Args: json.RawMessage(`{"x":1,"X":2}`)})
+	require.NoError(t, err, "a server may declare both")
 	require.NoError(t, e.Close())
 	_, err = decide.Open(t.Context(), decide.Options{Dir: dir, Layout: "x"})
 	require.Error(t, err)

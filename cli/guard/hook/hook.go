@@ -21,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/guard/decide"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/jsonkeys"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -187,6 +188,9 @@ func answer(ctx context.Context, o *options, c *client, text []byte) (any, error
 	var r request
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("the request is not the JSON of a hook: %w", err)
+	}
+	if err := jsonkeys.Check(text, 2); err != nil { // 2: also in its arguments
+		return nil, fmt.Errorf("the request is unclear: %w", err)
 	}
 	kind, ok := c.events[r.Event]
 	switch {

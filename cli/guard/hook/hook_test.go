@@ -284,6 +284,19 @@ func TestFailuresBlock(t *testing.T) {
 			})
 		}
 	}
+	for event, c := range map[string]string{"PreToolUse": "claude", "BeforeTool": "gemini", "preToolUse": "cursor"} { // events that the clients have
+		for want, twice := range map[string][2]string{
+			`"tool_name" occurs twice`: {`"Bash"`, `"Bash","tool_name":"Read"`}, `"Tool_name" differ only`: {`"Bash"`, `"Bash","Tool_name":"Read"`},
+			`"command" occurs twice`: {`{"command"`, `{"command":"rm x","command"`}, `"command" differ only`: {`{"command"`, `{"Command":"rm x","command"`},
+			`the arguments of "Bash": the key "command" occurs twice`: {`{"command":"npm test"}`, `"{\"command\":\"rm x\",\"command\":\"npm test\"}"`},
+			`the arguments of "Bash": they are not an object`:         {`{"command":"npm test"}`, `"{\"command\":\"npm test\"} {}"`},
+		} {
+			request := strings.Replace(strings.Replace(valid, "PreToolUse", event, 1), twice[0], twice[1], 1)
+			code, _, errs := hook(t, request, "--client", c)
+			require.Equal(t, guard.ExitBlocked, code, request)
+			require.Contains(t, errs, want)
+		}
+	}
 	code, _, errs := hook(t, valid)
 	require.Equal(t, guard.ExitBlocked, code, "no client")
 	require.Contains(t, errs, "--client")

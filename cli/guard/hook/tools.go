@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/guard/decide"
+	"github.com/fettle-dev/fettle/core/jsonkeys"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -162,6 +163,12 @@ func arguments(input json.RawMessage) (map[string]any, error) {
 	var text string
 	if json.Unmarshal(input, &text) == nil {
 		input = json.RawMessage(text)
+	}
+	if err := jsonkeys.Check(input, 1); err != nil {
+		return nil, err
+	}
+	if !json.Valid(input) { // the decoder reads the first of several values
+		return nil, fmt.Errorf("they are not an object")
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(input)))
 	decoder.UseNumber()

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/jsonkeys"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -150,6 +151,9 @@ func DecodeLine(text []byte, v any) error {
 				err = fmt.Errorf("it is %s", withArticle(wrong.Value))
 			}
 		}
+		return InvalidCall(err)
+	}
+	if err := jsonkeys.Check(text, 1); err != nil {
 		return InvalidCall(err)
 	}
 	return nil

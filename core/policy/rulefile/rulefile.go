@@ -19,7 +19,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"sort"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/position"
@@ -83,7 +82,6 @@ func Parse(path string, data []byte, o Options) (File, []fault.Problem) {
 		return r.file, r.problems
 	}
 	r.document(root)
-	sort.SliceStable(r.problems, func(i, j int) bool { return r.problems[i].Line < r.problems[j].Line }) // smaller than an instance of slices.SortStableFunc
 	if r.omitted > 0 {
 		r.problems = append(r.problems, fault.Problem{
 			Path: path, Kind: KindMore, Severity: Error, Message: fmt.Sprintf("There are %d more mistakes in the file.", r.omitted),
@@ -144,6 +142,8 @@ func (r *reader) section(skipped int) *reader {
 	return &reader{options: r.options, skipped: skipped, source: r.source, file: File{Path: r.file.Path}, names: r.names}
 }
 
+// report adds a problem after those of its line and of earlier lines. It does not use package
+// slices, whose sorting of such large values takes 8 KB of the program for hooks.
 func (r *reader) report(line int, key string, kind Kind, severity fault.Severity, message, remedy string) {
 	if len(r.problems) == maxProblems {
 		r.omitted++
@@ -152,6 +152,9 @@ func (r *reader) report(line int, key string, kind Kind, severity fault.Severity
 	r.problems = append(r.problems, fault.Problem{
 		Path: r.file.Path, Line: line, Key: key, Kind: kind, Severity: severity, Message: message, Remedy: remedy,
 	})
+	for i := len(r.problems) - 1; i > 0 && r.problems[i-1].Line > line; i-- {
+		r.problems[i-1], r.problems[i] = r.problems[i], r.problems[i-1]
+	}
 }
 
 // The arrays of tables in a file.
