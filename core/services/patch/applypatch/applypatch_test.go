@@ -229,6 +229,36 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// ED-01: a blank line at the end of a hunk is context in each form of the input, and text around a
+// new file is not.
+func TestBlankContextAtTheEnd(t *testing.T) {
+	const hunk, section = "@@ -1,2 +1,2 @@\n-a\n+A\n \n", "*** Update File: u\n@@\n-a\n+A\n \n"
+	const first, both = "--- a/u\n+++ b/u\n" + hunk, "a\nx\na\n\nb\n"
+	tests := map[string]struct{ old, input, want string }{
+		"unified":        {both, first, "a\nx\nA\n\nb\n"},
+		"unified, blank": {both, first + "\n", "a\nx\nA\n\nb\n"},
+		"fence":          {both, "```diff\n" + first + "```\n\n", "a\nx\nA\n\nb\n"},
+		"heredoc":        {both, "apply_patch <<EOF\n" + first + "EOF\n", "a\nx\nA\n\nb\n"},
+		"between marks":  {both, "*** Begin Patch\n" + first + "*** End Patch\n", "a\nx\nA\n\nb\n"},
+		"git":            {"x\n\n", "--- a/v\n+++ b/v\n@@ -1,2 +1,3 @@\n x\n+q\n \n", "x\nq\n\n"},
+		"section":        {both, section, "a\nx\nA\n\nb\n"},
+		"section, end":   {both, section + "*** End Patch\n", "a\nx\nA\n\nb\n"},
+		"new file":       {"", "*** Add File: u\n+a\n \n", "a\n"},
+		"new file, end":  {"", "*** Begin Patch\n*** Add File: u\n+a\n \n*** End Patch\n \n", "a\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, err := applypatch.Parse(tt.input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := p.Operations[0].Apply(tt.old); err != nil || got != tt.want {
+				t.Errorf("%q and %v, want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestApplyOtherKinds(t *testing.T) {
 	tests := map[string]struct{ input, old, want string }{
 		"create":         {"*** Add File: n\n+a\n\n+b\n", "", "a\n\nb\n"},

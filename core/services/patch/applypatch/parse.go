@@ -72,20 +72,21 @@ func (p *parser) run() error {
 	return p.checkPaths()
 }
 
-// unwrap returns the lines [from, to) without empty lines, a Markdown fence and a heredoc around
-// them.
+// unwrap returns the lines [from, to) without empty lines above them, and without a Markdown fence
+// and a heredoc around them. Blank lines at the end stay: they may be the context of a hunk.
 func (p *parser) unwrap(from, to int) (int, int) {
 	for {
 		for from < to && strings.TrimSpace(p.lines[from]) == "" {
 			from++
 		}
-		for from < to && strings.TrimSpace(p.lines[to-1]) == "" {
-			to--
+		end := to
+		for from < end && strings.TrimSpace(p.lines[end-1]) == "" {
+			end--
 		}
-		if to-from < 2 {
+		if end-from < 2 {
 			return from, to
 		}
-		first, last := strings.TrimSpace(p.lines[from]), strings.TrimSpace(p.lines[to-1])
+		first, last := strings.TrimSpace(p.lines[from]), strings.TrimSpace(p.lines[end-1])
 		switch word := heredocWord(first); {
 		case strings.HasPrefix(first, "```") && last == "```":
 			p.note("code_fence")
@@ -94,8 +95,7 @@ func (p *parser) unwrap(from, to int) (int, int) {
 		default:
 			return from, to
 		}
-		from++
-		to--
+		from, to = from+1, end-1
 	}
 }
 
@@ -218,7 +218,8 @@ func (p *parser) operation(name, argument string, from, to int) (Operation, erro
 	}
 	lines := slices.Clone(p.lines[from:to])
 	if o.Kind == Create {
-		if err := p.added(lines, from); err != nil {
+		var err error
+		if lines, err = p.added(lines, from); err != nil {
 			return o, err
 		}
 	}
@@ -230,21 +231,21 @@ func (p *parser) operation(name, argument string, from, to int) (Operation, erro
 	return o, nil
 }
 
-// added checks the lines of a new file, and adds the prefix that an empty line among them lacks.
-func (p *parser) added(lines []string, above int) error {
-	last := len(lines) - 1
-	for strings.TrimSpace(lines[last]) == "" {
-		last--
+// added returns the lines of a new file without blank ones at the end, and with the prefix that an
+// empty line among them lacks.
+func (p *parser) added(lines []string, above int) ([]string, error) {
+	for strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
 	}
-	for i := 1; i <= last; i++ {
+	for i := 1; i < len(lines); i++ {
 		switch s := lines[i]; {
 		case strings.TrimRight(s, "\r\n") == "":
 			lines[i] = "+" + s
 		case s[0] != '+' && s[0] != '\\' && !strings.HasPrefix(s, "@@") && !isInner(s):
-			return invalid("applypatch.parse", addRemedy, "Line %d of the patch, %s, is in a new file and has no `+`.", above+i+1, excerpt(s))
+			return nil, invalid("applypatch.parse", addRemedy, "Line %d of the patch, %s, is in a new file and has no `+`.", above+i+1, excerpt(s))
 		}
 	}
-	return nil
+	return lines, nil
 }
 
 // unified parses the lines [from, to) as a unified diff of any number of files.
