@@ -144,9 +144,9 @@ func (s Services) compute(path workspace.Path, o *applypatch.Operation, base mut
 		return mutation.Change{}, fault.New(fault.FileNotFound, "file.apply_patch", path.String()+" does not exist.",
 			"Check the path with list_directory; to create the file use *** Add File.")
 	case o.Diff == nil && o.Kind == applypatch.Move:
-		return mutation.Change{Text: base.Text}, nil
+		return mutation.Change{Text: base.Text, Corrections: o.Ignored}, nil
 	case o.Diff == nil:
-		return mutation.Change{}, nil
+		return mutation.Change{Corrections: o.Ignored}, nil
 	}
 	change, err := s.applyDiff(base, o.Diff)
 	if err == nil && o.Kind == applypatch.Delete && change.Text != "" {

@@ -42,6 +42,34 @@ func readTwo(t testing.TB, s *configtest.Session) {
 	}
 }
 
+// Modes of a diff that are not set are reported, also for a file without hunks.
+func TestApplyPatchFileModes(t *testing.T) {
+	const hunk = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+made\n"
+	for name, tt := range map[string]struct {
+		input    string
+		reported bool
+	}{
+		"new file":                 {"diff --git a/n b/n\nnew file mode 100644\nindex 0..1\n" + hunk, false},
+		"new executable":           {"diff --git a/n b/n\nnew file mode 100755\nindex 0..1\n" + hunk, true},
+		"new executable, no lines": {"diff --git a/n b/n\nnew file mode 100755\nindex 0..0\n", true},
+		"changed mode":             {"diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\nindex 1..2\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n", true},
+		"moved":                    {"diff --git a/a.txt b/n\nsimilarity index 100%\nrename from a.txt\nrename to n\n", false},
+		"moved, changed mode":      {"diff --git a/a.txt b/n\nold mode 100644\nnew mode 100755\nsimilarity index 100%\nrename from a.txt\nrename to n\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, autoEdit)
+			s.Write("a.txt", base)
+			read(t, s, "a.txt")
+			report := succeed(t, s.Call(file.ApplyPatch, args{"input": tt.input}))
+			kinds := map[string]bool{}
+			for _, c := range report.Corrections {
+				kinds[c.Kind] = true
+			}
+			require.Equal(t, tt.reported, kinds["file_mode"], "%v", report.Corrections)
+		})
+	}
+}
+
 // ED-01: the refusals of its operations, alone and as one of three; those of every dialect are in TestEveryDialect. A
 // refusal changes nothing, and names the operation.
 func TestApplyPatchRefuses(t *testing.T) {

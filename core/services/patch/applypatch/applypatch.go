@@ -63,6 +63,8 @@ type Operation struct {
 	NewPath string      // of Move; "" for the other kinds
 	Line    int         // of the patch, 1-based, where the operation begins
 	Diff    *patch.Diff // of the text; nil: an empty file is created, or the file is moved or deleted whatever its text is
+	// Ignored lists the tolerated defects of an operation without Diff.
+	Ignored []patch.Correction
 }
 
 // Patch is a parsed patch. Every path occurs in one operation only, compared as text.

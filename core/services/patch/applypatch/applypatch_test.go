@@ -130,7 +130,12 @@ func TestParseRefuses(t *testing.T) {
 		"no name":           {"@@ -1 +1 @@\n-a\n+b\n", "no file"},
 		"mode only":         {"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "mode"},
 		"binary":            {"diff --git a/x b/x\nindex 1..2\nBinary files a/x and b/x differ\n", "Line 3"},
-		"copy":              {"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "Line 3"},
+		"copy":              {"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "Line 3 copies a file"},
+		"new link":          {"diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1de5659\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n", "Line 2 is about a symbolic link"},
+		"changed link":      {"diff --git a/l b/l\nindex 1de5659..2b2f2e1 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n+b\n", "Line 2 is about a symbolic link"},
+		"removed link":      {"diff --git a/l b/l\ndeleted file mode 120000\nindex 1de5659..0000000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "Line 2 is about a symbolic link"},
+		"link in a section": {begin + "*** Update File: l\ndiff --git a/l b/l\nindex 1de5659..2b2f2e1 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n+b\n" + end, "Line 4 is about a symbolic link"},
+		"submodule":         {"diff --git a/m b/m\nindex 1de5659..2b2f2e1 160000\n--- a/m\n+++ b/m\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", "Line 2 is about a submodule"},
 		"git, same path":    {"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3 +3 @@\n-c\n+d\n", "Lines 1 and 7"},
 	}
 	for name, tt := range tests {

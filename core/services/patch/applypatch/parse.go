@@ -250,18 +250,20 @@ func (p *parser) added(lines []string, above int) ([]string, error) {
 
 // unified parses the lines [from, to) as a unified diff of any number of files.
 func (p *parser) unified(from, to int) error {
-	return patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, func(before, after string, line int, d *patch.Diff) {
-		o := Operation{Kind: Update, Path: before, Line: line, Diff: d}
+	parts, err := patch.ParseFiles(strings.Join(p.lines[from:to], ""), from)
+	for _, f := range parts {
+		o := Operation{Kind: Update, Path: f.From, Line: f.Line, Diff: f.Diff, Ignored: f.Ignored}
 		switch {
-		case before == "":
-			o.Kind, o.Path = Create, after
-		case after == "":
+		case f.From == "":
+			o.Kind, o.Path = Create, f.To
+		case f.To == "":
 			o.Kind = Delete
-		case after != before:
-			o.Kind, o.NewPath = Move, after
+		case f.To != f.From:
+			o.Kind, o.NewPath = Move, f.To
 		}
 		p.patch.Operations = append(p.patch.Operations, o)
-	})
+	}
+	return err
 }
 
 // checkPaths refuses two operations that name the same path.
