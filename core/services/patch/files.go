@@ -83,9 +83,13 @@ func sameFile(a, b string) bool {
 	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
 }
 
-// same is sameFile; in a diff of several files names must be equal.
+// same is sameFile; in a diff of several files names must be equal. Above the hunks of a file its
+// names may differ in the blanks around them: not all forms of a name have these.
 func (p *parser) same(a, b string) bool {
 	if p.several != nil {
+		if len(p.d.hunks) == 0 {
+			a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+		}
 		return a == b && a != "" && a != devNull
 	}
 	return sameFile(a, b)
@@ -142,7 +146,13 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 		if p.several != nil && (p.begun || p.git != "" || len(p.d.hunks) > 0) {
 			return true, errNextFile
 		}
-		if o, n, ok := gitNames(s); ok {
+		o, n, ok := gitNames(s)
+		if p.several != nil {
+			if equal, _ := halves(s); equal != "" {
+				o, n, ok = equal, equal, true
+			}
+		}
+		if ok {
 			return true, p.header(o, n)
 		}
 		if p.git != "" && p.git != s {

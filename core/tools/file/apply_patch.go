@@ -49,7 +49,7 @@ func newApplyPatch() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
-			parsed, err := applypatch.Parse(p.Input)
+			parsed, err := applypatch.ParseWith(p.Input, s.exists)
 			if err != nil {
 				return nil, invalidDiff(err)
 			}
@@ -108,6 +108,15 @@ func (s Services) claim(token string, r *mutation.Request) {
 		}
 		return compute(base)
 	}
+}
+
+// exists reports whether a file has a name.
+func (s Services) exists(name string) bool {
+	path, err := s.Paths.Resolve(name)
+	if err == nil {
+		_, err = s.Directories.Stat(path)
+	}
+	return err == nil
 }
 
 // operation returns the change of one file.
@@ -187,7 +196,7 @@ func amendInput(path workspace.Path) func(json.RawMessage, amendment) (json.RawM
 		if a.base.Exists {
 			kind = "Update"
 		}
-		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, path.String(), hunksOf(a.diff))
+		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, applypatch.QuoteName(path.String()), hunksOf(a.diff))
 		return tools.Amend(params, map[string]any{"input": input})
 	}
 }

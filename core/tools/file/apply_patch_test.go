@@ -285,6 +285,51 @@ func TestApplyPatchPaths(t *testing.T) {
 	require.Equal(t, before, tree(t, s.Dir))
 }
 
+// White space around a name belongs to it if git would say so, if the name is quoted, or if there is such a file.
+func TestApplyPatchNamesWithWhiteSpace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("names lose blanks at their ends")
+	}
+	const hunk = "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
+	const spaced, plain = "tr ", "tr"
+	for name, tt := range map[string]struct {
+		input   string
+		changed string // of the existing files
+		created string
+	}{
+		"section":         {envelope(two("tr ")), spaced, ""},
+		"section, quoted": {envelope(two("'tr '")), spaced, ""},
+		"without blank":   {envelope(two("tr")), plain, ""},
+		"not its name":    {envelope(two(" tr")), plain, ""},
+		"unified":         {"--- a/tr \n+++ b/tr \n" + hunk, spaced, ""},
+		"unified, tab":    {"--- a/tr \t\n+++ b/tr \t\n" + hunk, spaced, ""},
+		"git":             {"diff --git a/tr  b/tr \nindex 1..2 100644\n--- a/tr \t\n+++ b/tr \t\n" + hunk, spaced, ""},
+		"git, without":    {"diff --git a/tr b/tr\nindex 1..2 100644\n--- a/tr\n+++ b/tr\n" + hunk, plain, ""},
+		"no such file":    {"--- a/a.txt \n+++ b/a.txt \n" + hunk, "a.txt", ""},
+		"new":             {"diff --git a/n  b/n \nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/n \t\n@@ -0,0 +1,2 @@\n+one\n+TWO\n", "", "n "},
+		"moved":           {"diff --git a/tr  b/n\nsimilarity index 60%\nrename from tr \nrename to n\nindex 1..2 100644\n--- a/tr \t\n+++ b/n\n" + hunk, "", "n"},
+		"two files":       {"diff --git a/tr  b/tr \nindex 1..2 100644\n--- a/tr \t\n+++ b/tr \t\n" + hunk + "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+one\n+TWO\n", spaced, "n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, autoEdit)
+			for _, existing := range []string{spaced, plain, "a.txt"} {
+				s.Write(existing, base)
+				read(t, s, existing)
+			}
+			r := s.Call(file.ApplyPatch, args{"input": tt.input})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+			for _, existing := range []string{spaced, plain, "a.txt"} {
+				if existing != spaced || name != "moved" {
+					require.Equal(t, existing == tt.changed, s.Read(existing) != base, existing)
+				}
+			}
+			if tt.created != "" {
+				require.True(t, strings.HasPrefix(s.Read(tt.created), "one\nTWO\n"), "%q", s.Read(tt.created))
+			}
+		})
+	}
+}
+
 // TX-01: two operations on one file refuse the set, also through a link.
 func TestApplyPatchTwiceOnOneFile(t *testing.T) {
 	s := newSession(t)

@@ -152,6 +152,16 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// A quoted name is parsed to itself.
+func TestQuoteName(t *testing.T) {
+	for _, name := range []string{"a b", "a ", " a", "\ta", "'a'", "`a b`", `"a"`, `"`, "''", "'a"} {
+		p, err := applypatch.Parse("*** Delete File: " + applypatch.QuoteName(name) + "\n")
+		if err != nil || p.Operations[0].Path != name {
+			t.Errorf("%q: %v, %v", name, p, err)
+		}
+	}
+}
+
 // ED-01: an update has exactly one result, or is refused with the candidates' lines.
 func TestApply(t *testing.T) {
 	tests := map[string]struct {

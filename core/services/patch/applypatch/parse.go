@@ -19,8 +19,12 @@ const (
 // It fails with code invalid_diff on a patch without an operation, on an unknown marker or a line
 // outside of every section, on a section that [patch.ParseSection] refuses, and for two operations
 // that name the same path.
-func Parse(input string) (*Patch, error) {
-	p := &parser{lines: splitLines(strings.TrimPrefix(input, byteOrderMark)), patch: new(Patch)}
+func Parse(input string) (*Patch, error) { return ParseWith(input, nil) }
+
+// ParseWith is [Parse] with a function that reports whether a file has a name. White space around
+// such a name belongs to it.
+func ParseWith(input string, exists func(name string) bool) (*Patch, error) {
+	p := &parser{lines: splitLines(strings.TrimPrefix(input, byteOrderMark)), patch: new(Patch), exists: exists}
 	if err := p.run(); err != nil {
 		return nil, err
 	}
@@ -29,8 +33,9 @@ func Parse(input string) (*Patch, error) {
 
 // parser iterates over the lines of a patch.
 type parser struct {
-	lines []string // with their endings
-	patch *Patch
+	lines  []string // with their endings
+	patch  *Patch
+	exists func(name string) bool // nil: there is no file
 }
 
 func (p *parser) run() error {
@@ -178,7 +183,7 @@ func (p *parser) body(from, to int) error {
 
 // operation parses the section in the lines [from, to), which begins with the marker name.
 func (p *parser) operation(name, argument string, from, to int) (Operation, error) {
-	o := Operation{Path: unquote(argument), Line: from + 1}
+	o := Operation{Path: p.name(argument), Line: from + 1}
 	switch name {
 	case addMark:
 		o.Kind = Create
@@ -194,12 +199,13 @@ func (p *parser) operation(name, argument string, from, to int) (Operation, erro
 	}
 	rest := from + 1
 	if rest < to {
-		if inner, target := mark(p.lines[rest]); inner == moveMark {
-			if name != updateMark || unquote(target) == "" || path.Clean(unquote(target)) == path.Clean(o.Path) {
+		if inner, argument := mark(p.lines[rest]); inner == moveMark {
+			target := p.name(argument)
+			if name != updateMark || target == "" || path.Clean(target) == path.Clean(o.Path) {
 				return o, invalid("applypatch.parse", "Write `*** Move to: path` directly below `*** Update File: path`, with a different path.",
 					"Line %d of the patch, %s, does not move a file.", rest+1, excerpt(p.lines[rest]))
 			}
-			o.Kind, o.NewPath = Move, unquote(target)
+			o.Kind, o.NewPath = Move, target
 			rest++
 		}
 	}
@@ -250,7 +256,7 @@ func (p *parser) added(lines []string, above int) ([]string, error) {
 
 // unified parses the lines [from, to) as a unified diff of any number of files.
 func (p *parser) unified(from, to int) error {
-	parts, err := patch.ParseFiles(strings.Join(p.lines[from:to], ""), from)
+	parts, err := patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, p.exists)
 	for _, f := range parts {
 		o := Operation{Kind: Update, Path: f.From, Line: f.Line, Diff: f.Diff, Ignored: f.Ignored}
 		switch {
