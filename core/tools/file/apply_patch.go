@@ -184,7 +184,11 @@ func (s Services) bases(given map[string]string, changes []*change, params json.
 		if err != nil {
 			return nil, err
 		}
-		changes[at].request.Proof, full[name] = hash, hash
+		proof := &changes[at].request.Proof
+		if *proof != "" && *proof != hash {
+			return nil, badParameter(fmt.Sprintf("bases states two different hashes of %s.", escape.Quoted(path.String())), "State one hash for each file.")
+		}
+		*proof, full[name] = hash, hash
 	}
 	return tools.Amend(params, map[string]any{"bases": full})
 }

@@ -285,6 +285,22 @@ func TestApplyPatchPaths(t *testing.T) {
 	require.Equal(t, before, tree(t, s.Dir))
 }
 
+// Every hash of bases counts, whatever name of the file it is for.
+func TestApplyPatchBasesOfOneFile(t *testing.T) {
+	s := newSession(t, autoEdit)
+	path := s.Write("a.txt", base)
+	read(t, s, "a.txt")
+	for _, name := range []string{"a.txt", "./a.txt", path} {
+		bases := args{"a.txt": sum(base), "./a.txt": sum(base), path: sum(base)[:12]}
+		bases[name] = wrong
+		r := s.Call(file.ApplyPatch, args{"input": envelope(two("a.txt")), "bases": bases})
+		requireError(t, r, fault.InvalidToolParams, "")
+		require.Contains(t, r.Result.Error.Message, "two different hashes")
+		require.Equal(t, base, s.Read("a.txt"))
+	}
+	succeed(t, s.Call(file.ApplyPatch, args{"input": envelope(two("a.txt")), "bases": args{"a.txt": sum(base), "./a.txt": sum(base), path: sum(base)[:12]}}))
+}
+
 // White space around a name belongs to it if git would say so, if the name is quoted, or if there is such a file.
 func TestApplyPatchNamesWithWhiteSpace(t *testing.T) {
 	if runtime.GOOS == "windows" {
