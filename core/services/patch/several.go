@@ -10,21 +10,18 @@ const filesRemedy = "Send unified diffs: for each file `--- a/path`, `+++ b/path
 // errNextFile reports that the current line belongs to the next file.
 var errNextFile = errors.New("next file")
 
-// Part is the part of a diff that concerns one file; see [ParseFiles].
-type Part struct {
-	From, To string // the paths of the file before and after: From is "" for a created file, To for a deleted one
-	Line     int    // 1-based, where the part begins
-	// Diff is the change; nil if the text does not change, the created file is empty, or no lines of the
-	// deleted file are stated.
-	Diff *Diff
-	// Ignored lists the tolerated defects of a part without Diff.
-	Ignored []Correction
+// part is the part of a diff that concerns one file; see [ParseFiles].
+type part struct {
+	from, to string
+	line     int
+	diff     *Diff
+	ignored  []Correction
 }
 
 // files collects the parts of a diff.
 type files struct {
 	exists func(name string) bool
-	done   []Part
+	done   []part
 	line   int // where the current part begins, 1-based
 	git        // the extended header of the current part
 }
@@ -41,21 +38,30 @@ type git struct {
 // a tab ends the name, as in git's diffs, or if exists reports that there is such a file; nil: there
 // is none.
 //
+// It calls each in order with the parts of the diff: the paths of the file before and after, where
+// from is "" for a created file and to for a deleted one, the 1-based line where the part begins,
+// and the change, which is nil if the text does not change, the created file is empty, or no lines of
+// the deleted file are stated. ignored lists the tolerated defects of a part without a change. After
+// an error it has called each for no part.
+//
 // It fails with code invalid_diff like [Parse], and for a part without a name, with two names but no
 // lines `rename from` and `rename to`, or that only changes the mode of a file.
-func ParseFiles(diff string, above int, exists func(name string) bool) ([]Part, error) {
+func ParseFiles(diff string, above int, exists func(name string) bool, each func(from, to string, line int, d *Diff, ignored []Correction)) error {
 	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), above: above, d: new(Diff), several: &files{exists: exists}}
 	p.several.line = above + 1
 	p.findLast()
 	for p.pos < len(p.lines) {
 		if err := p.outside(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := p.nextFile(); err != nil {
-		return nil, err
+		return err
 	}
-	return p.several.done, nil
+	for _, f := range p.several.done {
+		each(f.from, f.to, f.line, f.diff, f.ignored)
+	}
+	return nil
 }
 
 // nextFile completes the part of the current file. The current line begins the next one.
@@ -64,7 +70,7 @@ func (p *parser) nextFile() error {
 	if err != nil {
 		return err
 	}
-	f.Line = p.several.line
+	f.line = p.several.line
 	p.several.done = append(p.several.done, f)
 	p.several.line, p.several.git = p.number(), git{}
 	p.d = new(Diff)
@@ -75,46 +81,46 @@ func (p *parser) nextFile() error {
 }
 
 // fileDiff returns the part of the current file.
-func (p *parser) fileDiff() (Part, error) {
+func (p *parser) fileDiff() (part, error) {
 	g, d := p.several.git, p.d
 	oldName, newName := d.oldName, d.newName
 	if oldName == "" {
 		oldName = newName // only one name is stated
 	}
-	f := Part{From: oldName, To: newName}
-	refuse := func(remedy, format string, args ...any) (Part, error) {
+	f := part{from: oldName, to: newName}
+	refuse := func(remedy, format string, args ...any) (part, error) {
 		return f, invalid("patch.parse", remedy, "The part of the diff that begins at line %d "+format, append([]any{p.several.line}, args...)...)
 	}
 	switch {
 	case g.from != "" || g.to != "":
-		if f.From, f.To = g.from, g.to; f.From == "" || f.To == "" || f.From == f.To {
+		if f.from, f.to = g.from, g.to; f.from == "" || f.to == "" || f.from == f.to {
 			return refuse("Write both `rename from` and `rename to`.", "does not state both names of a renamed file.")
 		}
 	case (g.deleted || newName == devNull) && (g.created || oldName == devNull):
 		return refuse(filesRemedy, "both creates and deletes a file.")
 	case g.deleted || newName == devNull:
-		f.To = ""
+		f.to = ""
 	case g.created || oldName == devNull:
-		f.From = ""
+		f.from = ""
 	case oldName == newName+".orig" || oldName == newName+"~":
-		f.From = newName
+		f.from = newName
 	case oldName != newName:
 		return refuse("Write `rename from` and `rename to` if the file is renamed, otherwise the same path in both lines.",
 			"has two names, %s and %s.", excerpt(oldName), excerpt(newName))
 	}
-	if f.From == "" && f.To == "" || f.From == devNull || f.To == devNull {
+	if f.from == "" && f.to == "" || f.from == devNull || f.to == devNull {
 		return refuse(filesRemedy, "names no file.")
 	}
 	switch {
 	case len(d.hunks) > 0:
-		f.Diff = d
+		f.diff = d
 		return f, p.finish()
-	case f.From != f.To:
+	case f.from != f.to:
 		p.report()
-		f.Ignored = d.forgiven
+		f.ignored = d.forgiven
 		return f, nil
 	case p.mode:
-		return refuse("Change the mode of a file with a shell command.", "only changes the mode of %s.", excerpt(f.To))
+		return refuse("Change the mode of a file with a shell command.", "only changes the mode of %s.", excerpt(f.to))
 	}
 	return refuse(filesRemedy, "contains no hunk.")
 }

@@ -256,20 +256,18 @@ func (p *parser) added(lines []string, above int) ([]string, error) {
 
 // unified parses the lines [from, to) as a unified diff of any number of files.
 func (p *parser) unified(from, to int) error {
-	parts, err := patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, p.exists)
-	for _, f := range parts {
-		o := Operation{Kind: Update, Path: f.From, Line: f.Line, Diff: f.Diff, Ignored: f.Ignored}
+	return patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, p.exists, func(before, after string, line int, d *patch.Diff, ignored []patch.Correction) {
+		o := Operation{Kind: Update, Path: before, Line: line, Diff: d, Ignored: ignored}
 		switch {
-		case f.From == "":
-			o.Kind, o.Path = Create, f.To
-		case f.To == "":
+		case before == "":
+			o.Kind, o.Path = Create, after
+		case after == "":
 			o.Kind = Delete
-		case f.To != f.From:
-			o.Kind, o.NewPath = Move, f.To
+		case after != before:
+			o.Kind, o.NewPath = Move, after
 		}
 		p.patch.Operations = append(p.patch.Operations, o)
-	}
-	return err
+	})
 }
 
 // checkPaths refuses two operations that name the same path.
