@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
 // CM-15: the middle one of three calls is undone, for all kinds of changes.
@@ -64,6 +65,37 @@ func TestUndoOfTheMiddleOne(t *testing.T) {
 		p.undo("1.3") // the last one can be undone
 		p.undo("1.2")
 		require.Equal(t, strings.Replace(ten, "5\n", "five\n", 1), p.read("f"))
+	})
+	for name, format := range map[string]textfile.Format{
+		"Latin-1":     {Encoding: "iso-8859-1"},
+		"UTF-16":      {Encoding: textfile.UTF16LE, BOM: true},
+		"UTF-8, mark": {Encoding: textfile.UTF8, BOM: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := strings.Repeat("über die größere Fläche für schöne Mädchen\n", 20)
+			text := func(second, last string) string {
+				data, err := format.Encode("zuerst\n" + second + "\n" + lines + last + "\n")
+				require.NoError(t, err)
+				return string(data)
+			}
+			p := newProject(t, checkpoint.Options{})
+			p.write("f", text("zwei", "Ende"))
+			p.r.BeginTurn("two places")
+			p.edit("f", text("ZWEI", "Ende"))
+			p.edit("f", text("ZWEI", "Schluß"))
+			require.Contains(t, p.plan(what("1.1")).Steps[0].Diff, "\n-ZWEI\n+zwei\n über")
+			p.undo("1.1")
+			require.Equal(t, text("zwei", "Schluß"), p.read("f"))
+		})
+	}
+	t.Run("in another encoding", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", "\xff\xfea\x00\n\x00")
+		p.edit("f", "a\n")
+		p.edit("f", "b\n")
+		p.refused("1.1", fault.LaterWork, "not a text file in one encoding")
+		p.undo("1.2")
+		require.Equal(t, "encoding utf-8 becomes utf-16le\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+\ufeffa\n", p.plan(what("1.1")).Steps[0].Diff)
 	})
 	t.Run("of no text", func(t *testing.T) {
 		p := newProject(t, checkpoint.Options{})

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -37,10 +37,11 @@ func (p *planning) diff(step FileStep) (string, error) {
 	case len(now) == 0 && len(then) == 0:
 		fmt.Fprintf(&b, "%s: %s becomes %s\n", show(Name(name)), describe(step.Now), describe(step.Then))
 	}
-	switch {
-	case isText(now) && isText(then):
-		b.WriteString(patch.Between(string(now), string(then)).Unified(oldName, newName))
-	default:
+	before, isText := textfile.VersionOf(name, now)
+	after, staysText := textfile.VersionOf(name, then)
+	if isText && staysText {
+		b.WriteString(before.Recoding(after) + patch.Between(before.Text, after.Text).Unified(oldName, newName))
+	} else {
 		fmt.Fprintf(&b, "%s: %s becomes %s, which is binary\n", show(Name(name)), describe(step.Now), describe(step.Then))
 	}
 	return b.String(), nil
@@ -52,10 +53,6 @@ func (p *planning) content(s State, data []byte) ([]byte, error) {
 		return data, nil
 	}
 	return p.store.get(s.SHA256)
-}
-
-func isText(data []byte) bool {
-	return utf8.Valid(data) && !strings.ContainsRune(string(data), 0)
 }
 
 // describe returns a short description of a state.

@@ -4,25 +4,40 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
 var (
 	errOverlap = errors.New("a later change affects the same lines")
-	errNoText  = errors.New("it is not a text file, so that a part of its changes cannot be undone")
+	errNoText  = errors.New("it is not a text file in one encoding, so that a part of its changes cannot be undone")
 )
 
-// merge returns the text now without an earlier step from before to after. It refuses the step if
-// later changes affect the same or adjacent lines. A step that is undone already leaves now
-// unchanged.
-func merge(before, after, now string) (string, error) {
-	for _, text := range []string{before, after, now} {
-		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			return "", errNoText
+// merge returns the file now without an earlier step from before to after. It refuses the step if
+// later changes affect the same or adjacent lines, and unless the versions of the file are text in
+// one encoding. A step that is undone already leaves now unchanged.
+func merge(name Name, before, after, now []byte) ([]byte, error) {
+	var v [3]textfile.Version
+	for i, data := range [][]byte{before, after, now} {
+		var ok bool
+		if v[i], ok = textfile.VersionOf(string(name), data); !ok || v[i].Encoding != v[0].Encoding {
+			return nil, errNoText
 		}
 	}
+	text, err := mergeTexts(v[0].Text, v[1].Text, v[2].Text)
+	if err != nil {
+		return nil, err
+	}
+	v[2].Text = text
+	data, ok := v[2].Encode(string(name))
+	if !ok {
+		return nil, errNoText
+	}
+	return data, nil
+}
+
+func mergeTexts(before, after, now string) (string, error) {
 	theirs := patch.Between(after, before).Edits()
 	ours := patch.Between(after, now).Edits()
 	theirs = slices.DeleteFunc(theirs, func(t patch.Edit) bool {

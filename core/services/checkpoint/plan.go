@@ -387,7 +387,7 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 	case before.Kind != File || after.SHA256 == "" || cur.state.Kind != File || cur.state.NotStored != "":
 		return cur, p.laterWork(path, later, "it cannot be undone alone")
 	}
-	text, err := p.mergeOf(before, after, cur)
+	data, err := p.mergeOf(path, before, after, cur)
 	switch {
 	case errors.Is(err, errOverlap) || errors.Is(err, errNoText):
 		return cur, p.laterWork(path, later, err.Error())
@@ -395,8 +395,8 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 		return cur, &Refusal{Path: path, Reason: fault.NotKept, Detail: short(err)}
 	}
 	state := cur.state
-	state.SHA256, state.Size = sumOf([]byte(text)), int64(len(text))
-	return value{state: state, data: []byte(text), merged: true}, nil
+	state.SHA256, state.Size = sumOf(data), int64(len(data))
+	return value{state: state, data: data, merged: true}, nil
 }
 
 func orElse(text, other string) string {
@@ -430,22 +430,22 @@ func (p *planning) laterWork(path Name, later chain, why string) error {
 	return &Refusal{path, fault.LaterWork, fmt.Sprintf("later changes would be lost, of %s: %s", strings.Join(by, ", "), why), remedy}
 }
 
-func (p *planning) mergeOf(before, after State, cur value) (string, error) {
+func (p *planning) mergeOf(path Name, before, after State, cur value) ([]byte, error) {
 	old, err := p.store.get(before.SHA256)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	base, err := p.store.get(after.SHA256)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	now := cur.data
 	if now == nil {
 		if now, err = p.store.get(cur.state.SHA256); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	return merge(string(old), string(base), string(now))
+	return merge(path, old, base, now)
 }
 
 // withoutHalves splits off the steps of an interrupted restore; the next one begins at its start.

@@ -130,8 +130,12 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 		if e != nil && e.Remedy != "" {
 			remedy = e.Remedy // it names the cause: a name too long, a file where a directory should be
 		}
+		cause := "its stat failed with " + errnoName(err)
+		if e != nil && e.Code == fault.PathIsNotADirectory {
+			cause = "one of its parents is not a directory (ENOTDIR)"
+		}
 		return fault.Wrap(fault.PriorReadVerificationFailed, "filestate.decide",
-			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),
+			fmt.Sprintf("Whether %s may be %s could not be verified: %s.", c.Path.String(), c.Verb.Participle, cause),
 			remedy, err).Because(fault.Unverifiable)
 	}
 	_, known := s.Cache.ByPath(c.Path.String())

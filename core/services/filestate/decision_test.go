@@ -114,6 +114,12 @@ var staged = map[string]struct {
 		func(f *fixture) { f.disk.statErr = deny(syscall.EIO) },
 		fault.PriorReadVerificationFailed, fault.Unverifiable, []string{"EIO"}, nil,
 	},
+	"parent is a file": { // PR-11
+		func(f *fixture) {
+			f.disk.statErr = fault.Wrap(fault.PathIsNotADirectory, "workspace.stat", "Not a directory.", "Check the path.", deny(syscall.ENOTDIR))
+		},
+		fault.PriorReadVerificationFailed, fault.Unverifiable, []string{"one of its parents is not a directory (ENOTDIR)"}, nil,
+	},
 	"disappeared": { // PR-12, FT-08
 		func(f *fixture) { f.write("a", "x"); f.shown("a"); require.NoError(f.t, os.Remove(f.name("a"))) },
 		fault.FileChangedSinceRead, fault.Disappeared, []string{"disappeared since it was last read", "deleted"}, nil,

@@ -14,16 +14,16 @@ import (
 // a second tool for everything that write_file cannot do.
 func TestCalls(t *testing.T) {
 	modes(t, func(t *testing.T, mode fork.Mode) {
-		p := newProject(t, map[string]string{"both": ten, "text": "a\n", "run": "a\n", "gone": "a\n", "link": "-> text", "bytes": "\x00a", "old": "-> text"})
+		p := newProject(t, map[string]string{"both": ten, "text": "a\n", "run": "a\n", "gone": "a\n", "link": "-> text", "bytes": "\x00a", "latin": latin1(german), "old": "-> text"})
 		p.mode = mode
 		f := p.create("one")
-		p.change(f, map[string]string{"both": first(ten), "text": "b\n", "run": "x!a\n", "gone": "gone", "link": "-> both", "bytes": "\x00b", "new": "n\n", "script": "x!n\n", "old": "gone"})
+		p.change(f, map[string]string{"both": first(ten), "text": "b\n", "run": "x!a\n", "gone": "gone", "link": "-> both", "bytes": "\x00b", "latin": latin1(second(german)), "new": "n\n", "script": "x!n\n", "old": "gone"})
 		p.write(map[string]string{"both": last(ten)})
 		r, err := f.Compare(t.Context(), nil)
 		require.NoError(t, err)
 		want := map[string][]string{
 			"both": {last(first(ten))}, "text": {"b\n"}, "new": {"n\n"},
-			"run": {"a\n", "removed"}, "gone": {"", "removed"}, "link": {"both", "removed"}, "bytes": {"\x00b", "removed"}, "script": {"n\n", "removed"}, "old": {"", "removed"},
+			"run": {"a\n", "removed"}, "gone": {"", "removed"}, "link": {"both", "removed"}, "bytes": {"\x00b", "removed"}, "latin": {second(german), "removed"}, "script": {"n\n", "removed"}, "old": {"", "removed"},
 		}
 		got := map[string][]string{}
 		for _, file := range r.Files {

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/rebase"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
 // Verdict is the result of the comparison of a file.
@@ -277,95 +277,116 @@ func (f *Fork) combine(i *item) {
 
 // unite makes the fork's change of a text in the current text.
 func (f *Fork) unite(i *item) {
-	base, fork, now, ok := f.texts(i)
+	v, ok := f.texts(i)
 	if !ok {
-		i.conflict(Binary, "Both sides changed a file that is not a text, or is too large.")
+		i.conflict(Binary, "Both sides changed a file that is not a text in one encoding, or is too large.")
 		return
 	}
-	text, c := rebase.Merge(base, fork, now)
+	text, c := rebase.Merge(v.base.Text, v.fork.Text, v.now.Text)
 	if c != nil {
 		i.conflict(Text, c.Reason)
 		return
 	}
-	i.data = []byte(text)
+	v.now.Text = text
+	if i.data, ok = v.now.Encode(i.Path); !ok {
+		i.conflict(Binary, "The merged text cannot be written in the encoding of the file.")
+		return
+	}
 	i.want.SHA256 = hashOf(i.data)
 }
 
-// texts returns the three versions of a text file.
-func (f *Fork) texts(i *item) (base, fork, now string, ok bool) {
+// versions are the three versions of a text file, in one encoding.
+type versions struct{ base, fork, now textfile.Version }
+
+// texts returns the versions of a file. ok is false unless it is text, in one encoding.
+func (f *Fork) texts(i *item) (v versions, ok bool) {
 	if i.base.Kind != regular || i.fork.Kind != regular || i.now.Kind != regular {
-		return "", "", "", false
+		return v, false
 	}
 	old, ok := f.bases.bytes(i.base)
 	mine, failed := lockedfile.Read(filepath.Join(f.upper(i.dir), filepath.FromSlash(i.Path)), maxFile)
 	theirs, failedToo := lockedfile.Read(filepath.Join(i.Dir, filepath.FromSlash(i.Path)), maxFile)
-	ok = ok && failed == nil && failedToo == nil && hashOf(mine) == i.fork.SHA256 && hashOf(theirs) == i.now.SHA256
-	return string(old), string(mine), string(theirs), ok && isText(old) && isText(mine) && isText(theirs)
+	if !ok || failed != nil || failedToo != nil || hashOf(mine) != i.fork.SHA256 || hashOf(theirs) != i.now.SHA256 {
+		return v, false
+	}
+	var is [3]bool
+	v.base, is[0] = textfile.VersionOf(i.Path, old)
+	v.fork, is[1] = textfile.VersionOf(i.Path, mine)
+	v.now, is[2] = textfile.VersionOf(i.Path, theirs)
+	return v, is == [3]bool{true, true, true} && v.base.Encoding == v.fork.Encoding && v.base.Encoding == v.now.Encoding
 }
-
-func isText(data []byte) bool { return utf8.Valid(data) && !slices.Contains(data, 0) }
 
 // maxDiff is the number of bytes of a diff in a report.
 const maxDiff = 64 << 10
+
+// side is one side of a diff.
+type side struct {
+	textfile.Version
+	absent, ok bool // ok: absent, or text
+	data       []byte
+}
+
+// sideOf returns the side of a state.
+func (i *item) sideOf(s state, read func() ([]byte, error)) side {
+	switch s.Kind {
+	case absent:
+		return side{absent: true, ok: true}
+	case link:
+		return side{Version: textfile.Version{Text: "link to " + s.Target + "\n", Encoding: textfile.UTF8}, ok: true}
+	case regular:
+		data, err := read()
+		v, ok := textfile.VersionOf(i.Path, data)
+		return side{Version: v, ok: err == nil && ok, data: data}
+	}
+	return side{}
+}
 
 // diffs adds the diffs of a file to its report.
 func (f *Fork) diffs(i *item) {
 	if i.Verdict != Clean && i.Verdict != Conflict {
 		return
 	}
-	content := func(s state, read func() ([]byte, error)) ([]byte, bool) {
-		switch s.Kind {
-		case absent:
-			return nil, true
-		case link:
-			return []byte("link to " + s.Target + "\n"), true
-		case regular:
-			data, err := read()
-			return data, err == nil && isText(data)
-		}
-		return nil, false
-	}
-	now, okNow := content(i.now, func() ([]byte, error) {
+	now := i.sideOf(i.now, func() ([]byte, error) {
 		return lockedfile.Read(filepath.Join(i.Dir, filepath.FromSlash(i.Path)), maxFile)
 	})
 	if i.Verdict == Clean {
-		result, ok := now, okNow
+		result := now
 		if i.want.Kind != i.now.Kind || i.want.SHA256 != i.now.SHA256 || i.want.Target != i.now.Target {
-			result, ok = content(i.want, func() ([]byte, error) { return i.data, nil })
+			result = i.sideOf(i.want, func() ([]byte, error) { return i.data, nil })
 		}
-		i.call(result, ok)
-		i.Diff = diffText(i.Path, now, result, okNow && ok)
+		i.call(result)
+		i.Diff = diffText(i.Path, now, result)
 		if i.want.Kind == regular && i.now.Kind == regular && i.want.Mode != i.now.Mode {
 			i.Diff = fmt.Sprintf("old mode %o\nnew mode %o\n", i.now.Mode, i.want.Mode) + i.Diff
 		}
 		return
 	}
-	base, okBase := content(i.base, func() ([]byte, error) {
+	base := i.sideOf(i.base, func() ([]byte, error) {
 		data, ok := f.bases.bytes(i.base)
 		if !ok {
 			return nil, fs.ErrNotExist
 		}
 		return data, nil
 	})
-	fork, okFork := content(i.fork, func() ([]byte, error) {
+	fork := i.sideOf(i.fork, func() ([]byte, error) {
 		return lockedfile.Read(filepath.Join(f.upper(i.dir), filepath.FromSlash(i.Path)), maxFile)
 	})
-	i.Fork = diffText(i.Path, base, fork, okBase && okFork)
-	i.Workspace = diffText(i.Path, base, now, okBase && okNow)
+	i.Fork = diffText(i.Path, base, fork)
+	i.Workspace = diffText(i.Path, base, now)
 }
 
-func diffText(path string, before, after []byte, ok bool) string {
-	if !ok {
+func diffText(path string, before, after side) string {
+	if !before.ok || !after.ok {
 		return "The content of " + path + " is not shown: it is not a text, or not known.\n"
 	}
 	oldName, newName := "a/"+path, "b/"+path
-	if before == nil {
+	if before.absent {
 		oldName = "/dev/null"
 	}
-	if after == nil {
+	if after.absent {
 		newName = "/dev/null"
 	}
-	text := patch.Between(string(before), string(after)).Unified(oldName, newName)
+	text := before.Recoding(after.Version) + patch.Between(before.Text, after.Text).Unified(oldName, newName)
 	if len(text) > maxDiff {
 		text = strings.ToValidUTF8(text[:maxDiff], "") + "\n… the diff is longer\n"
 	}

@@ -4,23 +4,38 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
 // mark plans to write a conflict of a text with markers. Without the three texts it stays a conflict.
 func (m *merge) mark(i *item) {
-	base, fork, now, ok := m.texts(i)
+	v, ok := m.texts(i)
 	if !ok {
 		return
 	}
-	i.data = []byte(marked(base, fork, now, m.Name))
+	base, baseMark := strings.CutPrefix(v.base.Text, byteOrderMark)
+	fork, forkMark := strings.CutPrefix(v.fork.Text, byteOrderMark)
+	now, nowMark := strings.CutPrefix(v.now.Text, byteOrderMark)
+	result := textfile.Version{Text: marked(base, fork, now, m.Name), Encoding: v.now.Encoding}
+	if nowMark == baseMark && forkMark || nowMark != baseMark && nowMark {
+		result.Text = byteOrderMark + result.Text
+	}
+	data, ok := result.Encode(i.Path)
+	if !ok {
+		return
+	}
+	i.data = data
 	i.want = state{Kind: regular, Mode: i.now.Mode, SHA256: hashOf(i.data)}
 	if i.now.Mode == i.base.Mode {
 		i.want.Mode = i.fork.Mode
 	}
 	i.Marked = true
-	i.call(i.data, true)
-	i.Diff = diffText(i.Path, []byte(now), i.data, true)
+	after := side{Version: result, ok: true, data: data}
+	i.call(after)
+	i.Diff = diffText(i.Path, side{Version: v.now, ok: true}, after)
 }
+
+const byteOrderMark = "\ufeff"
 
 // near is the number of unchanged lines between two changes that are one conflict.
 const near = 3

@@ -2,6 +2,7 @@ package fork_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/services/fork"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
 func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
@@ -22,6 +24,30 @@ func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
 func first(s string) string { return strings.Replace(s, "1\n", "one\n", 1) }
 func fifth(s string) string { return strings.Replace(s, "5\n", "five\n", 1) }
 func last(s string) string  { return strings.Replace(s, "10\n", "ten\n", 1) }
+
+// german is a text of 20 lines in the range of Latin-1.
+var german = func() string {
+	var b strings.Builder
+	for n := range 20 {
+		fmt.Fprintf(&b, "Zeile %d über die größere Fläche für schöne Mädchen\n", n+1)
+	}
+	return b.String()
+}()
+
+func second(s string) string    { return strings.Replace(s, "Zeile 2 ", "Zeile zwei ", 1) }
+func fifteenth(s string) string { return strings.Replace(s, "Zeile 15 ", "Zeile fünfzehn ", 1) }
+func latin1(s string) string    { return encoded(textfile.Format{Encoding: "iso-8859-1"}, s) }
+func utf16(s string) string {
+	return encoded(textfile.Format{Encoding: textfile.UTF16LE, BOM: true}, s)
+}
+
+func encoded(f textfile.Format, text string) string {
+	data, err := f.Encode(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
 
 // FK-05: each verdict, and its result in a merge.
 func TestVerdicts(t *testing.T) {
@@ -50,6 +76,13 @@ func TestVerdicts(t *testing.T) {
 		"mode with text too": {ten, "x!" + first(ten), last(ten), "merged", "x!" + last(first(ten))},
 		"binary":             {"\x00a", "\x00b", "\x00c", "conflict binary", "\x00c"},
 		"binary alone":       {"\x00a", "\x00b", "\x00a", "merged", "\x00b"},
+		"Latin-1":            {latin1(german), latin1(second(german)), latin1(fifteenth(german)), "merged", latin1(fifteenth(second(german)))},
+		"Latin-1, near":      {latin1(german), latin1(second(german)), latin1(strings.Replace(german, "Zeile 3 ", "Zeile drei ", 1)), "conflict text", latin1(strings.Replace(german, "Zeile 3 ", "Zeile drei ", 1))},
+		"UTF-16":             {utf16(german), utf16(second(german)), utf16(fifteenth(german)), "merged", utf16(fifteenth(second(german)))},
+		"UTF-8, mark":        {"\ufeff" + german, "\ufeff" + second(german), "\ufeff" + fifteenth(german), "merged", "\ufeff" + fifteenth(second(german))},
+		"two encodings":      {latin1(german), second(german), latin1(fifteenth(german)), "conflict binary", latin1(fifteenth(german))},
+		"mark of one":        {utf16(german), utf16(second(german)), fifteenth(german), "conflict binary", fifteenth(german)},
+		"recoded alone":      {latin1(german), german, latin1(german), "merged", german},
 		"no text":            {"a\xff\n", "b\xff\n", "c\xff\n", "conflict binary", "c\xff\n"},
 		"link":               {"-> a", "-> b", "-> a", "merged", "-> b"},
 		"link added":         {"gone", "-> b", "gone", "merged", "-> b"},
@@ -241,6 +274,49 @@ func TestMarkers(t *testing.T) {
 			}, tree(t, p.dir))
 		}
 	})
+}
+
+// FK-05: with markers a file keeps its encoding, and its byte-order mark at its beginning.
+func TestMarkersInEncodings(t *testing.T) {
+	const old = "<<<<<<< workspace\n%s||||||| base\n%s=======\n%s>>>>>>> fork one\n"
+	changed := func(to string) string { return strings.Replace(german, "Zeile 1 ", to, 1) }
+	line := func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line + "\n" }
+	_, rest, _ := strings.Cut(german, "\n")
+	want := fmt.Sprintf(old, line(changed("Zeile eins ")), line(german), line(changed("Zeile I "))) + rest
+	for name, encode := range map[string]func(string) string{
+		"UTF-8 with mark": func(s string) string { return "\ufeff" + s }, "UTF-16": utf16, "Latin-1": latin1,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, map[string]string{"a": encode(german)})
+			f := p.create("one")
+			p.change(f, map[string]string{"a": encode(changed("Zeile I "))})
+			p.write(map[string]string{"a": encode(changed("Zeile eins "))})
+			_, err := p.merge(f, func(o *fork.MergeOptions) { o.Markers = true })
+			require.NoError(t, err)
+			require.Equal(t, map[string]string{"a": encode(want)}, tree(t, p.dir))
+		})
+	}
+	t.Run("mark added by the fork", func(t *testing.T) {
+		p := newProject(t, map[string]string{"a": german})
+		f := p.create("one")
+		p.change(f, map[string]string{"a": "\ufeff" + changed("Zeile I ")})
+		p.write(map[string]string{"a": changed("Zeile eins ")})
+		_, err := p.merge(f, func(o *fork.MergeOptions) { o.Markers = true })
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"a": "\ufeff" + want}, tree(t, p.dir))
+	})
+}
+
+// FK-05: the report shows the text of each encoding, and the change of an encoding.
+func TestDiffsOfEncodings(t *testing.T) {
+	p := newProject(t, map[string]string{"a": latin1(german), "b": utf16(german)})
+	f := p.create("one")
+	p.change(f, map[string]string{"a": latin1(second(german)), "b": second(german)})
+	r, err := f.Compare(t.Context(), nil)
+	require.NoError(t, err)
+	require.Contains(t, r.Files[0].Diff, "\n+Zeile zwei über")
+	require.Contains(t, r.Files[1].Diff, "encoding utf-16le becomes utf-8\n")
+	require.Contains(t, r.Files[1].Diff, "\n+Zeile zwei über")
 }
 
 // FK-05: an editor that saves a merged file before the merge has ended makes no conflict with the merge's own change.

@@ -83,9 +83,13 @@ func sameFile(a, b string) bool {
 	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
 }
 
-// same is sameFile; in a diff of several files names must be equal.
+// same is sameFile; in a diff of several files names must be equal. Above the hunks of a file its
+// names may differ in the blanks around them: not all forms of a name have these.
 func (p *parser) same(a, b string) bool {
 	if p.several != nil {
+		if len(p.d.hunks) == 0 {
+			a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+		}
 		return a == b && a != "" && a != devNull
 	}
 	return sameFile(a, b)
@@ -142,7 +146,13 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 		if p.several != nil && (p.begun || p.git != "" || len(p.d.hunks) > 0) {
 			return true, errNextFile
 		}
-		if o, n, ok := gitNames(s); ok {
+		o, n, ok := gitNames(s)
+		if p.several != nil {
+			if equal, _ := halves(s); equal != "" {
+				o, n, ok = equal, equal, true
+			}
+		}
+		if ok {
 			return true, p.header(o, n)
 		}
 		if p.git != "" && p.git != s {
@@ -171,10 +181,37 @@ func (p *parser) indexed(s, name string) error {
 	return p.mark(name)
 }
 
-// notText refuses a line that deletes or moves a file.
+// notText refuses a line that deletes, moves or copies a file.
 func (p *parser) notText(name string) error {
+	if p.several != nil && isMetadata(p.lines[p.pos], "copy from ", "copy to ") {
+		return invalid("patch.parse", "Create the file with all of its lines, or copy it with a shell command.",
+			"Line %d copies a file, %s, which a patch cannot do. Nothing was applied.", p.number(), excerpt(name))
+	}
 	return invalid("patch.parse", "Send a diff that changes the text of this one file.",
 		"Line %d deletes, moves, renames or copies a file, %s, which a patch cannot do. Nothing was applied.", p.number(), excerpt(name))
+}
+
+// modeMark is a line of git that states the mode of a file.
+var modeMark = lazyregexp.New(`^(?:(old|new|new file|deleted file) mode|index [0-9a-f,]+\.\.[0-9a-f]+) (\d{6})[ \t]*$`)
+
+// fileMode records a line that states the mode of the file. It refuses links and submodules, whose
+// diffs look like those of text.
+func (p *parser) fileMode(s string) error {
+	m := modeMark().FindStringSubmatch(s)
+	if m == nil {
+		return nil
+	}
+	switch kind, mode := m[1], m[2]; {
+	case mode == "120000":
+		return invalid("patch.parse", "Create, change or remove links with a shell command.",
+			"Line %d is about a symbolic link, which a patch cannot create, change or remove. Nothing was applied.", p.number())
+	case mode == "160000":
+		return invalid("patch.parse", "Change submodules with a shell command.",
+			"Line %d is about a submodule, which a patch cannot change. Nothing was applied.", p.number())
+	case kind == "old", kind == "new", kind == "new file" && mode == "100755":
+		p.mode = true
+	}
+	return nil
 }
 
 // proseName records a file name that is the whole line between hunks. It counts only if another

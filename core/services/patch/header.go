@@ -42,15 +42,7 @@ func parseHeader(s string) header {
 
 // fileName extracts the name from the text after "--- " or "+++ ": without a timestamp, quotes and
 // the prefix a/ or b/.
-func fileName(s string) string {
-	s = wholeName(s)
-	for _, prefix := range []string{"a/", "b/"} {
-		if rest, ok := strings.CutPrefix(s, prefix); ok {
-			return rest
-		}
-	}
-	return s
-}
+func fileName(s string) string { return bare(wholeName(s)) }
 
 // wholeName is fileName with the prefix.
 func wholeName(s string) string {

@@ -130,6 +130,9 @@ func (p *parser) outside() error {
 		p.pos++
 		return err
 	}
+	if err := p.fileMode(s); err != nil {
+		return err
+	}
 	if p.several != nil {
 		if ok, err := p.gitLine(s); ok || err != nil {
 			p.pos++
@@ -145,8 +148,6 @@ func (p *parser) outside() error {
 		return p.notText(s)
 	case s == "GIT binary patch", strings.HasPrefix(s, "Binary files ") && strings.HasSuffix(s, " differ"):
 		return invalid("patch.parse", "Only text can be patched.", "Line %d belongs to a binary diff.", p.number())
-	case isMetadata(s, "old mode ", "new mode "):
-		p.mode = true
 	case p.isSignature(p.pos):
 	case fenceOf(s) != "":
 		if _, info, ok := strings.Cut(strings.TrimSpace(strings.TrimLeft(s, "`~ ")), " "); ok {
@@ -162,7 +163,7 @@ func (p *parser) outside() error {
 			return p.stray()
 		}
 		p.prose = true
-	case isMetadata(s, "index ", "new file mode ", "====", "--- ", "+++ "):
+	case isMetadata(s, "index ", "old mode ", "new mode ", "new file mode ", "====", "--- ", "+++ "):
 	case strings.TrimSpace(s) != "":
 		if err := p.proseName(s); err != nil {
 			return err

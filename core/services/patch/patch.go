@@ -90,7 +90,7 @@ type Correction struct {
 const (
 	kindFileHeader     = "file_header"         // only one of the lines --- and +++ is present
 	KindFileName       = "file_name"           // the --- and +++ lines name a different file; see [Diff.IsFor]
-	kindFileMode       = "file_mode"           // lines that change the file's mode were ignored
+	kindFileMode       = "file_mode"           // lines that change the file's mode, or make a new file executable, were ignored
 	kindCodeFence      = "code_fence"          // a Markdown fence around the diff
 	kindProse          = "prose"               // text around the diff
 	kindHunkOrder      = "hunk_order"          // the hunks are not in the order of the file

@@ -147,6 +147,7 @@ func TestRefuse(t *testing.T) {
 		{"FS-35 two files, the second renamed", poem, "diff --git a/f b/f\n" + names + "@@ -1 +1 @@\n-one\n+1\ndiff --git a/g b/h\nsimilarity index 100%\nrename from g\nrename to h\n", fault.InvalidDiff, "more than one file"},
 		{"FS-35 two files by git's header alone", poem, "diff --git a/my f b/my f\nold mode 100644\nnew mode 100755\ndiff --git a/g b/g\n" + names + "@@ -1 +1 @@\n-one\n+1\n", fault.InvalidDiff, "more than one file"},
 		{"FS-35 a file header below hunks without one", poem, "@@ -1 +1 @@\n-one\n+1\n" + names + "@@ -2 +2 @@\n-two\n+2\n", fault.InvalidDiff, "more than one file"},
+		{"FS-35 a link", poem, "diff --git a/f b/f\nindex 1de5659..2b2f2e1 120000\n" + names + "@@ -1 +1 @@\n-one\n+1\n", fault.InvalidDiff, "symbolic link"},
 		{"FS-35 no hunk", poem, names, fault.InvalidDiff, "no hunk"},
 		{"FS-35 empty", poem, "", fault.InvalidDiff, "no hunk"},
 		{"FS-35 prose", poem, "Please change two to 2.\n- two\n+ 2\n", fault.InvalidDiff, "no hunk"},

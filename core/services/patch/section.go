@@ -80,6 +80,9 @@ func (p *parser) sectionHeader(names []string) error {
 	}
 	for p.pos < end {
 		s := content(p.lines[p.pos])
+		if err := p.fileMode(s); err != nil {
+			return err
+		}
 		var stated []string
 		if o, n, ok := gitNames(s); ok && isMetadata(s, "diff --git ") {
 			stated = []string{o, n}

@@ -15,13 +15,15 @@ type part struct {
 	from, to string
 	line     int
 	diff     *Diff
+	ignored  []Correction
 }
 
 // files collects the parts of a diff.
 type files struct {
-	done []part
-	line int // where the current part begins, 1-based
-	git      // the extended header of the current part
+	exists func(name string) bool
+	done   []part
+	line   int // where the current part begins, 1-based
+	git        // the extended header of the current part
 }
 
 // git holds git's extended header lines of one file.
@@ -32,17 +34,20 @@ type git struct {
 
 // ParseFiles parses a unified or git diff of any number of files, as leniently as [Parse]. Files may
 // be created, deleted and renamed. Names lose the prefixes a/ and b/ if both have them. above is the
-// number of lines above the diff, for the lines in errors.
+// number of lines above the diff, for the lines in errors. White space around a name belongs to it if
+// a tab ends the name, as in git's diffs, or if exists reports that there is such a file; nil: there
+// is none.
 //
 // It calls each in order with the parts of the diff: the paths of the file before and after, where
 // from is "" for a created file and to for a deleted one, the 1-based line where the part begins,
 // and the change, which is nil if the text does not change, the created file is empty, or no lines of
-// the deleted file are stated. After an error it has called each for no part.
+// the deleted file are stated. ignored lists the tolerated defects of a part without a change. After
+// an error it has called each for no part.
 //
 // It fails with code invalid_diff like [Parse], and for a part without a name, with two names but no
 // lines `rename from` and `rename to`, or that only changes the mode of a file.
-func ParseFiles(diff string, above int, each func(from, to string, line int, d *Diff)) error {
-	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), above: above, d: new(Diff), several: new(files)}
+func ParseFiles(diff string, above int, exists func(name string) bool, each func(from, to string, line int, d *Diff, ignored []Correction)) error {
+	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), above: above, d: new(Diff), several: &files{exists: exists}}
 	p.several.line = above + 1
 	p.findLast()
 	for p.pos < len(p.lines) {
@@ -54,7 +59,7 @@ func ParseFiles(diff string, above int, each func(from, to string, line int, d *
 		return err
 	}
 	for _, f := range p.several.done {
-		each(f.from, f.to, f.line, f.diff)
+		each(f.from, f.to, f.line, f.diff, f.ignored)
 	}
 	return nil
 }
@@ -79,9 +84,6 @@ func (p *parser) nextFile() error {
 func (p *parser) fileDiff() (part, error) {
 	g, d := p.several.git, p.d
 	oldName, newName := d.oldName, d.newName
-	if !p.begun {
-		oldName, newName = halves(p.git)
-	}
 	if oldName == "" {
 		oldName = newName // only one name is stated
 	}
@@ -114,6 +116,8 @@ func (p *parser) fileDiff() (part, error) {
 		f.diff = d
 		return f, p.finish()
 	case f.from != f.to:
+		p.report()
+		f.ignored = d.forgiven
 		return f, nil
 	case p.mode:
 		return refuse("Change the mode of a file with a shell command.", "only changes the mode of %s.", excerpt(f.to))
@@ -134,9 +138,9 @@ func (p *parser) gitLine(s string) (ok bool, err error) {
 	case isMetadata(s, "new file mode "):
 		g.created = true
 	case isMetadata(s, "rename from "):
-		g.from = wholeName(strings.TrimPrefix(s, "rename from "))
+		g.from = p.name(strings.TrimPrefix(s, "rename from "))
 	case isMetadata(s, "rename to "):
-		g.to = wholeName(strings.TrimPrefix(s, "rename to "))
+		g.to = p.name(strings.TrimPrefix(s, "rename to "))
 	}
 	return true, nil
 }
@@ -144,7 +148,7 @@ func (p *parser) gitLine(s string) (ok bool, err error) {
 // pairNames returns the names in the --- and +++ lines at the current one, without the prefixes a/
 // and b/ if all names have theirs.
 func (p *parser) pairNames() (oldName, newName string) {
-	oldName, newName = wholeName(content(p.lines[p.pos])[4:]), wholeName(content(p.lines[p.pos+1])[4:])
+	oldName, newName = p.name(content(p.lines[p.pos])[4:]), p.name(content(p.lines[p.pos+1])[4:])
 	o, hasA := strings.CutPrefix(oldName, "a/")
 	n, hasB := strings.CutPrefix(newName, "b/")
 	if (hasA || oldName == devNull) && (hasB || newName == devNull) {
@@ -153,17 +157,47 @@ func (p *parser) pairNames() (oldName, newName string) {
 	return oldName, newName
 }
 
-// halves returns the names in a line "diff --git a/x y b/x y", whose names contain blanks but are
-// equal; "" otherwise.
+// name is wholeName, but keeps white space around a name that belongs to it.
+func (p *parser) name(s string) string {
+	exact, _, ended := strings.Cut(s, "\t")
+	if exact == strings.TrimSpace(exact) || strings.HasPrefix(strings.TrimSpace(s), `"`) {
+		return wholeName(s)
+	}
+	exists := p.several.exists
+	if ended || exists != nil && (exists(exact) || exists(bare(exact))) {
+		return exact
+	}
+	return wholeName(s)
+}
+
+// bare returns a name without the prefix a/ or b/.
+func bare(s string) string {
+	for _, prefix := range []string{"a/", "b/"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			return rest
+		}
+	}
+	return s
+}
+
+// halves returns the names in a line "diff --git a/x y b/x y" if they are equal, with all of their
+// blanks; "" otherwise.
 func halves(s string) (oldName, newName string) {
-	s = strings.TrimSpace(strings.TrimPrefix(s, "diff --git "))
-	half := len(s) / 2
-	if len(s)%2 == 0 || s[half] != ' ' {
-		return "", ""
+	s = strings.TrimPrefix(s, "diff --git ")
+	for _, s := range []string{s, strings.TrimSpace(s)} {
+		half := len(s) / 2
+		if len(s)%2 == 0 || s[half] != ' ' {
+			continue
+		}
+		left, right := s[:half], s[half+1:]
+		if strings.HasPrefix(left, `"`) {
+			oldName, newName = fileName(left), fileName(right)
+		} else {
+			oldName, newName = bare(left), bare(right)
+		}
+		if oldName == newName {
+			return oldName, newName
+		}
 	}
-	oldName, newName = fileName(s[:half]), fileName(s[half+1:])
-	if oldName != newName {
-		return "", ""
-	}
-	return oldName, newName
+	return "", ""
 }

@@ -28,7 +28,8 @@ type Replacement struct {
 }
 
 // Apply returns the new text of the file at path and the number of replaced places. LF and CR LF match
-// each other, and the new text gets the line endings of the place or else of the file.
+// each other, and the new text gets the line endings of the place or else of the file. Places are
+// counted without overlap, but a Count of 1 is refused if another place overlaps the first one.
 //
 // Errors have code edit_no_occurrence_found, edit_expected_occurrence_mismatch, edit_no_change, or
 // invalid_tool_params for an empty From. They may show content of the file.
@@ -45,6 +46,10 @@ func (r Replacement) Apply(path, base string) (text string, count int, err *faul
 		return "", 0, r.noOccurrence(path, base)
 	case r.Count != Any && len(places) != r.Count:
 		return "", 0, r.wrongCount(path, base, places)
+	case r.Count == 1:
+		if next, ok := overlapping(base, r.From, places[0]); ok {
+			return "", 0, r.overlap(path, base, [][2]int{places[0], next})
+		}
 	}
 	var b strings.Builder
 	b.Grow(len(base) + len(places)*max(0, len(r.To)-len(r.From)))
@@ -93,6 +98,20 @@ func occurrences(text, old string) [][2]int {
 	}
 }
 
+// overlapping returns the next place of old in text that overlaps a place. ok is false if there is none.
+func overlapping(text, old string, place [2]int) (next [2]int, ok bool) {
+	from := place[0] + 1
+	if strings.HasPrefix(text[place[0]:], "\r\n") {
+		from++
+	}
+	end := min(len(text), place[1]+2*len(old)) // each LF of old may match CR LF
+	for _, found := range occurrences(text[from:end], old) {
+		next = [2]int{from + found[0], from + found[1]}
+		return next, next[0] < place[1]
+	}
+	return next, false
+}
+
 // linesText lists the line numbers of places, limited to the first few.
 func linesText(text string, places [][2]int) string {
 	const most = 10
@@ -135,6 +154,13 @@ func (r Replacement) wrongCount(path, text string, places [][2]int) *fault.Error
 	return fault.New(fault.EditOccurrenceMismatch, op,
 		fmt.Sprintf("Expected %d occurrence(s) of %s in %s but found %d, at %s.", r.Count, r.FromName, path, len(places), linesText(text, places)),
 		remedy+".")
+}
+
+// overlap returns the error for a text that is expected once and has places that overlap.
+func (r Replacement) overlap(path, text string, places [][2]int) *fault.Error {
+	return fault.New(fault.EditOccurrenceMismatch, op,
+		fmt.Sprintf("Expected 1 occurrence(s) of %s in %s but found several that overlap, the first at %s.", r.FromName, path, linesText(text, places)),
+		"Add the lines around the text to "+r.FromName+" until it is unique.")
 }
 
 // noOccurrence returns the error for a missing text, with the place that nearly matches.

@@ -49,7 +49,7 @@ func newApplyPatch() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
-			parsed, err := applypatch.Parse(p.Input)
+			parsed, err := applypatch.ParseWith(p.Input, s.exists)
 			if err != nil {
 				return nil, invalidDiff(err)
 			}
@@ -110,6 +110,15 @@ func (s Services) claim(token string, r *mutation.Request) {
 	}
 }
 
+// exists reports whether a file has a name.
+func (s Services) exists(name string) bool {
+	path, err := s.Paths.Resolve(name)
+	if err == nil {
+		_, err = s.Directories.Stat(path)
+	}
+	return err == nil
+}
+
 // operation returns the change of one file.
 func (s Services) operation(o *applypatch.Operation) (*change, error) {
 	path, err := s.Paths.Resolve(o.Path)
@@ -144,9 +153,9 @@ func (s Services) compute(path workspace.Path, o *applypatch.Operation, base mut
 		return mutation.Change{}, fault.New(fault.FileNotFound, "file.apply_patch", path.String()+" does not exist.",
 			"Check the path with list_directory; to create the file use *** Add File.")
 	case o.Diff == nil && o.Kind == applypatch.Move:
-		return mutation.Change{Text: base.Text}, nil
+		return mutation.Change{Text: base.Text, Corrections: o.Ignored}, nil
 	case o.Diff == nil:
-		return mutation.Change{}, nil
+		return mutation.Change{Corrections: o.Ignored}, nil
 	}
 	change, err := s.applyDiff(base, o.Diff)
 	if err == nil && o.Kind == applypatch.Delete && change.Text != "" {
@@ -175,7 +184,11 @@ func (s Services) bases(given map[string]string, changes []*change, params json.
 		if err != nil {
 			return nil, err
 		}
-		changes[at].request.Proof, full[name] = hash, hash
+		proof := &changes[at].request.Proof
+		if *proof != "" && *proof != hash {
+			return nil, badParameter(fmt.Sprintf("bases states two different hashes of %s.", escape.Quoted(path.String())), "State one hash for each file.")
+		}
+		*proof, full[name] = hash, hash
 	}
 	return tools.Amend(params, map[string]any{"bases": full})
 }
@@ -187,7 +200,7 @@ func amendInput(path workspace.Path) func(json.RawMessage, amendment) (json.RawM
 		if a.base.Exists {
 			kind = "Update"
 		}
-		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, path.String(), hunksOf(a.diff))
+		input := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch\n", kind, applypatch.QuoteName(path.String()), hunksOf(a.diff))
 		return tools.Amend(params, map[string]any{"input": input})
 	}
 }

@@ -42,6 +42,34 @@ func readTwo(t testing.TB, s *configtest.Session) {
 	}
 }
 
+// Modes of a diff that are not set are reported, also for a file without hunks.
+func TestApplyPatchFileModes(t *testing.T) {
+	const hunk = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+made\n"
+	for name, tt := range map[string]struct {
+		input    string
+		reported bool
+	}{
+		"new file":                 {"diff --git a/n b/n\nnew file mode 100644\nindex 0..1\n" + hunk, false},
+		"new executable":           {"diff --git a/n b/n\nnew file mode 100755\nindex 0..1\n" + hunk, true},
+		"new executable, no lines": {"diff --git a/n b/n\nnew file mode 100755\nindex 0..0\n", true},
+		"changed mode":             {"diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\nindex 1..2\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n", true},
+		"moved":                    {"diff --git a/a.txt b/n\nsimilarity index 100%\nrename from a.txt\nrename to n\n", false},
+		"moved, changed mode":      {"diff --git a/a.txt b/n\nold mode 100644\nnew mode 100755\nsimilarity index 100%\nrename from a.txt\nrename to n\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, autoEdit)
+			s.Write("a.txt", base)
+			read(t, s, "a.txt")
+			report := succeed(t, s.Call(file.ApplyPatch, args{"input": tt.input}))
+			kinds := map[string]bool{}
+			for _, c := range report.Corrections {
+				kinds[c.Kind] = true
+			}
+			require.Equal(t, tt.reported, kinds["file_mode"], "%v", report.Corrections)
+		})
+	}
+}
+
 // ED-01: the refusals of its operations, alone and as one of three; those of every dialect are in TestEveryDialect. A
 // refusal changes nothing, and names the operation.
 func TestApplyPatchRefuses(t *testing.T) {
@@ -255,6 +283,67 @@ func TestApplyPatchPaths(t *testing.T) {
 	}
 	requireError(t, patchAll(s, two(`C:\Windows\a.txt`)), code, "")
 	require.Equal(t, before, tree(t, s.Dir))
+}
+
+// Every hash of bases counts, whatever name of the file it is for.
+func TestApplyPatchBasesOfOneFile(t *testing.T) {
+	s := newSession(t, autoEdit)
+	path := s.Write("a.txt", base)
+	read(t, s, "a.txt")
+	for _, name := range []string{"a.txt", "./a.txt", path} {
+		bases := args{"a.txt": sum(base), "./a.txt": sum(base), path: sum(base)[:12]}
+		bases[name] = wrong
+		r := s.Call(file.ApplyPatch, args{"input": envelope(two("a.txt")), "bases": bases})
+		requireError(t, r, fault.InvalidToolParams, "")
+		require.Contains(t, r.Result.Error.Message, "two different hashes")
+		require.Equal(t, base, s.Read("a.txt"))
+	}
+	succeed(t, s.Call(file.ApplyPatch, args{"input": envelope(two("a.txt")), "bases": args{"a.txt": sum(base), "./a.txt": sum(base), path: sum(base)[:12]}}))
+}
+
+// White space around a name belongs to it if git would say so, if the name is quoted, or if there is such a file.
+func TestApplyPatchNamesWithWhiteSpace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("names lose blanks at their ends")
+	}
+	const hunk = "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
+	const spaced, plain = "tr ", "tr"
+	for name, tt := range map[string]struct {
+		input   string
+		changed string // of the existing files
+		created string
+	}{
+		"section":         {envelope(two("tr ")), spaced, ""},
+		"section, quoted": {envelope(two("'tr '")), spaced, ""},
+		"without blank":   {envelope(two("tr")), plain, ""},
+		"not its name":    {envelope(two(" tr")), plain, ""},
+		"unified":         {"--- a/tr \n+++ b/tr \n" + hunk, spaced, ""},
+		"unified, tab":    {"--- a/tr \t\n+++ b/tr \t\n" + hunk, spaced, ""},
+		"git":             {"diff --git a/tr  b/tr \nindex 1..2 100644\n--- a/tr \t\n+++ b/tr \t\n" + hunk, spaced, ""},
+		"git, without":    {"diff --git a/tr b/tr\nindex 1..2 100644\n--- a/tr\n+++ b/tr\n" + hunk, plain, ""},
+		"no such file":    {"--- a/a.txt \n+++ b/a.txt \n" + hunk, "a.txt", ""},
+		"new":             {"diff --git a/n  b/n \nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/n \t\n@@ -0,0 +1,2 @@\n+one\n+TWO\n", "", "n "},
+		"moved":           {"diff --git a/tr  b/n\nsimilarity index 60%\nrename from tr \nrename to n\nindex 1..2 100644\n--- a/tr \t\n+++ b/n\n" + hunk, "", "n"},
+		"two files":       {"diff --git a/tr  b/tr \nindex 1..2 100644\n--- a/tr \t\n+++ b/tr \t\n" + hunk + "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+one\n+TWO\n", spaced, "n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, autoEdit)
+			for _, existing := range []string{spaced, plain, "a.txt"} {
+				s.Write(existing, base)
+				read(t, s, existing)
+			}
+			r := s.Call(file.ApplyPatch, args{"input": tt.input})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+			for _, existing := range []string{spaced, plain, "a.txt"} {
+				if existing != spaced || name != "moved" {
+					require.Equal(t, existing == tt.changed, s.Read(existing) != base, existing)
+				}
+			}
+			if tt.created != "" {
+				require.True(t, strings.HasPrefix(s.Read(tt.created), "one\nTWO\n"), "%q", s.Read(tt.created))
+			}
+		})
+	}
 }
 
 // TX-01: two operations on one file refuse the set, also through a link.

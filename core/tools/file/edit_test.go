@@ -123,6 +123,34 @@ func TestEditMatchErrors(t *testing.T) {
 	}
 }
 
+// A text is not unique if a second place overlaps the first one. Stated counts are without overlap.
+func TestEditOverlappingPlaces(t *testing.T) {
+	for name, tt := range map[string]struct{ text, old, lines string }{
+		"in a line":   {"aXaXa\n", "aXa", "lines 1, 1"},
+		"in lines":    {"if a {\n}\n\n}\n\n}\nend\n", "}\n\n}\n", "lines 2, 4"},
+		"with CR LF":  {"b\r\n\r\n\r\nc\r\n", "\n\n", "lines 1, 2"},
+		"three":       {"aaaaa\n", "aaa", "lines 1, 1"},
+		"after CR LF": {"\r\n}\r\n}\r\n", "\n}\n", "lines 1, 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, autoEdit)
+			path := s.Write("a.txt", tt.text)
+			read(t, s, "a.txt")
+			for tool, call := range map[string]args{
+				file.Edit: editArgs("a.txt", tt.old, "x"), file.TextEditor: replaceArgs("a.txt", tt.old, "x"),
+			} {
+				r := s.Call(tool, call)
+				requireError(t, r, fault.EditOccurrenceMismatch, "")
+				require.Contains(t, r.Result.Error.Message, path+" but found several that overlap, the first at "+tt.lines+".")
+				require.Contains(t, r.Result.Error.Remedy, "until it is unique.")
+				require.Equal(t, tt.text, s.Read("a.txt"))
+			}
+			succeed(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": tt.old, "new_string": "x", "allow_multiple": true}))
+			require.NotEqual(t, tt.text, s.Read("a.txt"))
+		})
+	}
+}
+
 // The error lists the lines of the occurrences, only the first if there are very many.
 func TestEditNamesManyLines(t *testing.T) {
 	s := newSession(t)

@@ -193,10 +193,12 @@ func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
 		path, err := c.services.Paths.Resolve(name)
 		if err == nil && isPattern(name) {
 			if _, statErr := c.services.Directories.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
-				if err := c.expand(ctx, name, &list); err != nil {
+				if err = c.expand(ctx, name, &list); ctx.Err() != nil {
 					return nil, err
 				}
-				continue
+				if err == nil {
+					continue
+				}
 			}
 		}
 		if err != nil {

@@ -136,6 +136,9 @@ func TestReadManyFilesPatternsWithoutResult(t *testing.T) {
 		{"*.go", "**/*.go", "is excluded", fault.FileNotFound},
 		{"../*", "", "within workspace", fault.PathNotInWorkspace},
 		{"/etc/host*", "", "within workspace", fault.PathNotInWorkspace},
+		{"missing[id.go", "", "malformed", fault.InvalidToolParams},
+		{"{", "", "malformed", fault.InvalidToolParams},
+		{strings.Repeat("{a,b}", 12), "", "too many patterns", fault.InvalidToolParams},
 	} {
 		a := args{"paths": []string{tt.pattern}}
 		if tt.exclude != "" {
@@ -143,13 +146,18 @@ func TestReadManyFilesPatternsWithoutResult(t *testing.T) {
 		}
 		got := readMany(t, s, a)
 		require.Len(t, got, 1)
+		if tt.exclude == "" { // the other files are read
+			a["paths"] = []string{"a.go", tt.pattern, ".gitignore"}
+			all := readMany(t, s, a)
+			require.Equal(t, "a", *all[0].Content)
+			require.Equal(t, got[0].Error.Message, all[1].Error.Message)
+			require.Equal(t, "*.log\n", *all[2].Content)
+		}
 		require.Equal(t, tt.code, got[0].Error.Code)
 		require.Contains(t, got[0].Error.Message, tt.message)
 		require.NotEmpty(t, got[0].Error.Remedy)
 	}
-	r := s.Call(file.ReadManyFiles, args{"paths": []string{"[a"}})
-	requireError(t, r, fault.InvalidToolParams, "")
-	r = s.Call(file.ReadManyFiles, args{"paths": []string{"a.go"}, "exclude": []string{"[a"}})
+	r := s.Call(file.ReadManyFiles, args{"paths": []string{"a.go"}, "exclude": []string{"[a"}})
 	requireError(t, r, fault.InvalidToolParams, "")
 	for _, paths := range [][]string{{}, {""}, {"a.go", " "}} {
 		requireError(t, s.Call(file.ReadManyFiles, args{"paths": paths}), fault.InvalidToolParams, "")

@@ -106,16 +106,17 @@ func (s Services) patchRetry(operations []applypatch.Operation, changes []*chang
 
 // section returns the part of a patch for one operation.
 func section(o applypatch.Operation, plan *mutation.Plan) string {
+	path := applypatch.QuoteName(o.Path)
 	var head string
 	switch o.Kind {
 	case applypatch.Create:
-		head = "*** Add File: " + o.Path + "\n"
+		head = "*** Add File: " + path + "\n"
 	case applypatch.Delete:
-		return "*** Delete File: " + o.Path + "\n"
+		return "*** Delete File: " + path + "\n"
 	case applypatch.Move:
-		head = "*** Update File: " + o.Path + "\n*** Move to: " + o.NewPath + "\n"
+		head = "*** Update File: " + path + "\n*** Move to: " + applypatch.QuoteName(o.NewPath) + "\n"
 	default:
-		head = "*** Update File: " + o.Path + "\n"
+		head = "*** Update File: " + path + "\n"
 	}
 	return head + hunksOf(plan.Diff().Unified("a", "b"))
 }

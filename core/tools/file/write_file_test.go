@@ -56,6 +56,16 @@ func TestWriteFileCreates(t *testing.T) {
 	require.Empty(t, s.Read("empty"))
 }
 
+// PR-11: below a file no file can be created, and the error states the cause.
+func TestWriteFileBelowAFile(t *testing.T) {
+	s := newSession(t)
+	s.Write("file", base)
+	r := s.Call(file.WriteFile, writeArgs("file/x", "x", ""))
+	requireError(t, r, fault.PriorReadVerificationFailed, fault.Unverifiable)
+	require.Contains(t, r.Result.Error.Message, "one of its parents is not a directory")
+	require.Equal(t, base, s.Read("file"))
+}
+
 // FS-50, CR-12: a hash for a missing file.
 func TestWriteFileAbsentWithAHash(t *testing.T) {
 	s := newSession(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/patch"
 )
 
-// Apply returns the text of the file after the operation, and the repairs of the diff. old is the
+// Apply returns the text of the file after the operation, and the repairs of the diff, or what was ignored. old is the
 // text before, with its line endings and its byte-order mark, if any; "" if the file is created. The
 // text of a deleted file is "".
 //
@@ -21,7 +21,7 @@ func (o *Operation) Apply(old string) (text string, repairs []patch.Correction, 
 		if o.Kind == Delete {
 			old = ""
 		}
-		return old, nil, nil
+		return old, o.Ignored, nil
 	}
 	base, marked := strings.CutPrefix(old, byteOrderMark)
 	from, change, err := patch.CorrectMarked(base, marked, o.Diff)

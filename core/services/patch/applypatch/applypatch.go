@@ -30,7 +30,8 @@
 //   - The lines Begin Patch and End Patch are both missing, or only the first one is. Without only
 //     End Patch the patch may be cut off, and is refused.
 //   - Text, a Markdown fence or a shell heredoc around the patch, and several patches in sequence.
-//   - White space after a marker, quotes around a path, and any case of letters in a marker.
+//   - White space around a path unless a file has such a name, quotes around a path, and any case of
+//     letters in a marker.
 //   - The lines ---, +++ and diff --git above the hunks of an update, if they name its file; and
 //     hunk headers with numbers.
 //   - A unified or git diff between Begin Patch and End Patch.
@@ -63,6 +64,8 @@ type Operation struct {
 	NewPath string      // of Move; "" for the other kinds
 	Line    int         // of the patch, 1-based, where the operation begins
 	Diff    *patch.Diff // of the text; nil: an empty file is created, or the file is moved or deleted whatever its text is
+	// Ignored lists the tolerated defects of an operation without Diff.
+	Ignored []patch.Correction
 }
 
 // Patch is a parsed patch. Every path occurs in one operation only, compared as text.

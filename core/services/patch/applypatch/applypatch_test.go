@@ -130,7 +130,12 @@ func TestParseRefuses(t *testing.T) {
 		"no name":           {"@@ -1 +1 @@\n-a\n+b\n", "no file"},
 		"mode only":         {"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "mode"},
 		"binary":            {"diff --git a/x b/x\nindex 1..2\nBinary files a/x and b/x differ\n", "Line 3"},
-		"copy":              {"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "Line 3"},
+		"copy":              {"diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", "Line 3 copies a file"},
+		"new link":          {"diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1de5659\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n", "Line 2 is about a symbolic link"},
+		"changed link":      {"diff --git a/l b/l\nindex 1de5659..2b2f2e1 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n+b\n", "Line 2 is about a symbolic link"},
+		"removed link":      {"diff --git a/l b/l\ndeleted file mode 120000\nindex 1de5659..0000000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "Line 2 is about a symbolic link"},
+		"link in a section": {begin + "*** Update File: l\ndiff --git a/l b/l\nindex 1de5659..2b2f2e1 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n+b\n" + end, "Line 4 is about a symbolic link"},
+		"submodule":         {"diff --git a/m b/m\nindex 1de5659..2b2f2e1 160000\n--- a/m\n+++ b/m\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n", "Line 2 is about a submodule"},
 		"git, same path":    {"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3 +3 @@\n-c\n+d\n", "Lines 1 and 7"},
 	}
 	for name, tt := range tests {
@@ -144,6 +149,16 @@ func TestParseRefuses(t *testing.T) {
 				t.Errorf("error %v with remedy %q, want invalid_diff with %q", err, fault.As(err).Remedy, tt.want)
 			}
 		})
+	}
+}
+
+// A quoted name is parsed to itself.
+func TestQuoteName(t *testing.T) {
+	for _, name := range []string{"a b", "a ", " a", "\ta", "'a'", "`a b`", `"a"`, `"`, "''", "'a"} {
+		p, err := applypatch.Parse("*** Delete File: " + applypatch.QuoteName(name) + "\n")
+		if err != nil || p.Operations[0].Path != name {
+			t.Errorf("%q: %v, %v", name, p, err)
+		}
 	}
 }
 
@@ -224,6 +239,36 @@ func TestApply(t *testing.T) {
 			}
 			if want := strings.TrimPrefix(tt.want, "-"); got != want {
 				t.Errorf("text %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// ED-01: a blank line at the end of a hunk is context in each form of the input, and text around a
+// new file is not.
+func TestBlankContextAtTheEnd(t *testing.T) {
+	const hunk, section = "@@ -1,2 +1,2 @@\n-a\n+A\n \n", "*** Update File: u\n@@\n-a\n+A\n \n"
+	const first, both = "--- a/u\n+++ b/u\n" + hunk, "a\nx\na\n\nb\n"
+	tests := map[string]struct{ old, input, want string }{
+		"unified":        {both, first, "a\nx\nA\n\nb\n"},
+		"unified, blank": {both, first + "\n", "a\nx\nA\n\nb\n"},
+		"fence":          {both, "```diff\n" + first + "```\n\n", "a\nx\nA\n\nb\n"},
+		"heredoc":        {both, "apply_patch <<EOF\n" + first + "EOF\n", "a\nx\nA\n\nb\n"},
+		"between marks":  {both, "*** Begin Patch\n" + first + "*** End Patch\n", "a\nx\nA\n\nb\n"},
+		"git":            {"x\n\n", "--- a/v\n+++ b/v\n@@ -1,2 +1,3 @@\n x\n+q\n \n", "x\nq\n\n"},
+		"section":        {both, section, "a\nx\nA\n\nb\n"},
+		"section, end":   {both, section + "*** End Patch\n", "a\nx\nA\n\nb\n"},
+		"new file":       {"", "*** Add File: u\n+a\n \n", "a\n"},
+		"new file, end":  {"", "*** Begin Patch\n*** Add File: u\n+a\n \n*** End Patch\n \n", "a\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, err := applypatch.Parse(tt.input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := p.Operations[0].Apply(tt.old); err != nil || got != tt.want {
+				t.Errorf("%q and %v, want %q", got, err, tt.want)
 			}
 		})
 	}

@@ -43,15 +43,33 @@ func isInner(line string) bool {
 	return name == endOfFileMark || name == moveMark
 }
 
-// mark returns the name of the marker in a line, in lower case, and the text after its colon. name
-// is "" if the line is not a marker.
+// mark returns the name of the marker in a line, in lower case, and the text after its colon and a
+// blank. name is "" if the line is not a marker.
 func mark(line string) (name, argument string) {
 	rest, ok := strings.CutPrefix(line, "*** ")
 	if !ok {
 		return "", ""
 	}
 	name, argument, _ = strings.Cut(rest, ":")
-	return known(strings.ToLower(strings.Join(strings.Fields(name), " "))), strings.TrimSpace(argument)
+	return known(strings.ToLower(strings.Join(strings.Fields(name), " "))), strings.TrimPrefix(strings.TrimRight(argument, "\r\n"), " ")
+}
+
+// name returns the path that the argument of a marker means: without white space and then quotes or
+// backticks around it, unless a file has the whole name.
+func (p *parser) name(argument string) string {
+	trimmed := strings.TrimSpace(argument)
+	if argument != trimmed && p.exists != nil && p.exists(argument) {
+		return argument
+	}
+	return unquote(trimmed)
+}
+
+// QuoteName returns a path as the argument of a marker that means exactly this path.
+func QuoteName(name string) string {
+	if strings.TrimSpace(name) == name && unquote(name) == name {
+		return name
+	}
+	return `"` + name + `"`
 }
 
 // unquote returns a path without quotes or backticks around it.

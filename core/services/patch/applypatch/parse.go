@@ -19,8 +19,12 @@ const (
 // It fails with code invalid_diff on a patch without an operation, on an unknown marker or a line
 // outside of every section, on a section that [patch.ParseSection] refuses, and for two operations
 // that name the same path.
-func Parse(input string) (*Patch, error) {
-	p := &parser{lines: splitLines(strings.TrimPrefix(input, byteOrderMark)), patch: new(Patch)}
+func Parse(input string) (*Patch, error) { return ParseWith(input, nil) }
+
+// ParseWith is [Parse] with a function that reports whether a file has a name. White space around
+// such a name belongs to it.
+func ParseWith(input string, exists func(name string) bool) (*Patch, error) {
+	p := &parser{lines: splitLines(strings.TrimPrefix(input, byteOrderMark)), patch: new(Patch), exists: exists}
 	if err := p.run(); err != nil {
 		return nil, err
 	}
@@ -29,8 +33,9 @@ func Parse(input string) (*Patch, error) {
 
 // parser iterates over the lines of a patch.
 type parser struct {
-	lines []string // with their endings
-	patch *Patch
+	lines  []string // with their endings
+	patch  *Patch
+	exists func(name string) bool // nil: there is no file
 }
 
 func (p *parser) run() error {
@@ -72,20 +77,21 @@ func (p *parser) run() error {
 	return p.checkPaths()
 }
 
-// unwrap returns the lines [from, to) without empty lines, a Markdown fence and a heredoc around
-// them.
+// unwrap returns the lines [from, to) without empty lines above them, and without a Markdown fence
+// and a heredoc around them. Blank lines at the end stay: they may be the context of a hunk.
 func (p *parser) unwrap(from, to int) (int, int) {
 	for {
 		for from < to && strings.TrimSpace(p.lines[from]) == "" {
 			from++
 		}
-		for from < to && strings.TrimSpace(p.lines[to-1]) == "" {
-			to--
+		end := to
+		for from < end && strings.TrimSpace(p.lines[end-1]) == "" {
+			end--
 		}
-		if to-from < 2 {
+		if end-from < 2 {
 			return from, to
 		}
-		first, last := strings.TrimSpace(p.lines[from]), strings.TrimSpace(p.lines[to-1])
+		first, last := strings.TrimSpace(p.lines[from]), strings.TrimSpace(p.lines[end-1])
 		switch word := heredocWord(first); {
 		case strings.HasPrefix(first, "```") && last == "```":
 			p.note("code_fence")
@@ -94,8 +100,7 @@ func (p *parser) unwrap(from, to int) (int, int) {
 		default:
 			return from, to
 		}
-		from++
-		to--
+		from, to = from+1, end-1
 	}
 }
 
@@ -178,7 +183,7 @@ func (p *parser) body(from, to int) error {
 
 // operation parses the section in the lines [from, to), which begins with the marker name.
 func (p *parser) operation(name, argument string, from, to int) (Operation, error) {
-	o := Operation{Path: unquote(argument), Line: from + 1}
+	o := Operation{Path: p.name(argument), Line: from + 1}
 	switch name {
 	case addMark:
 		o.Kind = Create
@@ -194,12 +199,13 @@ func (p *parser) operation(name, argument string, from, to int) (Operation, erro
 	}
 	rest := from + 1
 	if rest < to {
-		if inner, target := mark(p.lines[rest]); inner == moveMark {
-			if name != updateMark || unquote(target) == "" || path.Clean(unquote(target)) == path.Clean(o.Path) {
+		if inner, argument := mark(p.lines[rest]); inner == moveMark {
+			target := p.name(argument)
+			if name != updateMark || target == "" || path.Clean(target) == path.Clean(o.Path) {
 				return o, invalid("applypatch.parse", "Write `*** Move to: path` directly below `*** Update File: path`, with a different path.",
 					"Line %d of the patch, %s, does not move a file.", rest+1, excerpt(p.lines[rest]))
 			}
-			o.Kind, o.NewPath = Move, unquote(target)
+			o.Kind, o.NewPath = Move, target
 			rest++
 		}
 	}
@@ -218,7 +224,8 @@ func (p *parser) operation(name, argument string, from, to int) (Operation, erro
 	}
 	lines := slices.Clone(p.lines[from:to])
 	if o.Kind == Create {
-		if err := p.added(lines, from); err != nil {
+		var err error
+		if lines, err = p.added(lines, from); err != nil {
 			return o, err
 		}
 	}
@@ -230,27 +237,27 @@ func (p *parser) operation(name, argument string, from, to int) (Operation, erro
 	return o, nil
 }
 
-// added checks the lines of a new file, and adds the prefix that an empty line among them lacks.
-func (p *parser) added(lines []string, above int) error {
-	last := len(lines) - 1
-	for strings.TrimSpace(lines[last]) == "" {
-		last--
+// added returns the lines of a new file without blank ones at the end, and with the prefix that an
+// empty line among them lacks.
+func (p *parser) added(lines []string, above int) ([]string, error) {
+	for strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
 	}
-	for i := 1; i <= last; i++ {
+	for i := 1; i < len(lines); i++ {
 		switch s := lines[i]; {
 		case strings.TrimRight(s, "\r\n") == "":
 			lines[i] = "+" + s
 		case s[0] != '+' && s[0] != '\\' && !strings.HasPrefix(s, "@@") && !isInner(s):
-			return invalid("applypatch.parse", addRemedy, "Line %d of the patch, %s, is in a new file and has no `+`.", above+i+1, excerpt(s))
+			return nil, invalid("applypatch.parse", addRemedy, "Line %d of the patch, %s, is in a new file and has no `+`.", above+i+1, excerpt(s))
 		}
 	}
-	return nil
+	return lines, nil
 }
 
 // unified parses the lines [from, to) as a unified diff of any number of files.
 func (p *parser) unified(from, to int) error {
-	return patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, func(before, after string, line int, d *patch.Diff) {
-		o := Operation{Kind: Update, Path: before, Line: line, Diff: d}
+	return patch.ParseFiles(strings.Join(p.lines[from:to], ""), from, p.exists, func(before, after string, line int, d *patch.Diff, ignored []patch.Correction) {
+		o := Operation{Kind: Update, Path: before, Line: line, Diff: d, Ignored: ignored}
 		switch {
 		case before == "":
 			o.Kind, o.Path = Create, after

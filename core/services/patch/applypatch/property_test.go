@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/patch/applypatch"
 	"github.com/fettle-dev/fettle/integration/memtemp"
 )
@@ -169,5 +170,47 @@ func TestEdits(t *testing.T) {
 			}
 			t.Logf("%d of %d patches were accepted", landed, rounds)
 		})
+	}
+}
+
+// ED-01: an exact diff gives its new text, as by safe_patch, in each form of the input. Many lines are
+// blank, also at the ends of hunks.
+func TestExactDiffs(t *testing.T) {
+	pieces := []string{"\n", "\n", " \n", "\t\n", "a\n", "b\n", "c\n"}
+	forms := []struct{ before, after string }{
+		{"", ""}, {"", "\n"}, {"```diff\n", "```\n"}, {"apply_patch <<'EOF'\n", "EOF\n"}, {"*** Begin Patch\n", "*** End Patch\n"},
+	}
+	for seed := range uint64(4000) {
+		r := rand.New(rand.NewPCG(seed, 22))
+		var lines []string
+		for range 1 + r.IntN(20) {
+			lines = append(lines, pieces[r.IntN(len(pieces))])
+		}
+		changed := slices.Clone(lines)
+		at := r.IntN(len(lines))
+		changed = slices.Replace(changed, at, min(len(lines), at+r.IntN(2)), "new\n")
+		old, want := strings.Join(lines, ""), strings.Join(changed, "")
+		diff := patch.Between(old, want).Unified("a/f", "b/f")
+		d, err := patch.Parse(diff)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, diff)
+		}
+		base, change, err := patch.CorrectMarked(old, false, d)
+		if err != nil {
+			t.Fatalf("seed %d: safe_patch: %v\n%s", seed, err, diff)
+		}
+		if got, err := patch.ApplyStrict(base, change); err != nil || got != want {
+			t.Fatalf("seed %d: safe_patch: %q and %v, want %q\n%s", seed, got, err, want, diff)
+		}
+		for _, form := range forms {
+			input := form.before + diff + form.after
+			p, err := applypatch.Parse(input)
+			if err != nil {
+				t.Fatalf("seed %d: %v\n%s", seed, err, input)
+			}
+			if got, _, err := p.Operations[0].Apply(old); err != nil || got != want {
+				t.Fatalf("seed %d: text %q\ngives %q and %v\nwant  %q\n%s", seed, old, got, err, want, input)
+			}
+		}
 	}
 }
