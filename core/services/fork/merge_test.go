@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/services/fork"
+	"github.com/fettle-dev/fettle/core/services/transaction"
 )
 
 func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
@@ -221,6 +222,57 @@ func TestDirectories(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"d/e/b": "conflict type"}, verdicts(r))
 		require.Equal(t, map[string]string{"b": "b\n"}, tree(t, elsewhere))
+	})
+}
+
+// FK-05: a file with several names is a conflict of its own, and the others are merged.
+func TestSeveralNames(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		p := newProject(t, map[string]string{"a": ten, "hl": "h\n", "gone": "gone too\n"})
+		require.NoError(t, os.Link(filepath.Join(p.dir, "hl"), filepath.Join(p.dir, "hl2")))
+		require.NoError(t, os.Link(filepath.Join(p.dir, "gone"), filepath.Join(p.dir, "kept")))
+		p.mode = mode
+		f := p.create("one")
+		p.change(f, map[string]string{"a": first(ten), "hl": "H\n", "gone": "gone"})
+		shown, err := f.Compare(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, "conflict alone", verdicts(shown)["hl"])
+		require.Equal(t, 2, shown.Clean())
+		for n := range 2 {
+			r, err := p.merge(f, nil)
+			require.NoError(t, err)
+			require.Equal(t, 1, r.Conflicts())
+			require.Equal(t, "conflict alone", verdicts(r)["hl"])
+			if n == 0 {
+				require.Equal(t, "merged", verdicts(r)["a"])
+			}
+			require.Equal(t, map[string]string{"a": first(ten), "hl": "h\n", "hl2": "h\n", "kept": "gone too\n"}, tree(t, p.dir))
+		}
+	})
+	t.Run("until the comparison", func(t *testing.T) {
+		p := newProject(t, map[string]string{"a": ten, "hl": "h\n"})
+		two := filepath.Join(p.dir, "hl2")
+		p.hook = func(s transaction.Step) error {
+			switch s {
+			case transaction.StepLocked:
+				return os.Link(filepath.Join(p.dir, "hl"), two)
+			case transaction.StepUndone, transaction.StepStaged:
+				return os.Remove(two)
+			}
+			return nil
+		}
+		f := p.create("one")
+		p.change(f, map[string]string{"a": first(ten), "hl": "H\n"})
+		var questions []int
+		r, err := p.merge(f, func(o *fork.MergeOptions) {
+			o.Approve = func(r *fork.Report) error { questions = append(questions, r.Clean()); return nil }
+		})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"a": "merged", "hl": "conflict alone"}, verdicts(r))
+		require.Equal(t, []int{2, 1}, questions, "the smaller change is approved, too")
+		require.Contains(t, r.Files[1].Reason, "2 names")
+		require.NotEmpty(t, r.Files[1].Fork)
+		require.Equal(t, map[string]string{"a": first(ten), "hl": "h\n"}, tree(t, p.dir))
 	})
 }
 
