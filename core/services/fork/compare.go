@@ -43,6 +43,7 @@ const (
 	DeleteModify Kind = "delete_modify" // one side removed the file, the other one changed it
 	UnknownBase  Kind = "unknown_base"  // the state that the fork started from is not known
 	Alone        Kind = "alone"         // the file cannot be changed together with others, such as one with hard links
+	Moved        Kind = "moved"         // the fork removed the file, and its content stays in the fork under another name
 )
 
 // File is a file that a fork has changed.
@@ -112,6 +113,7 @@ func (f *Fork) Compare(ctx context.Context, ignored func(path string) bool) (*Re
 	if err != nil {
 		return nil, err
 	}
+	f.keepMoved(items, MergeOptions{})
 	return f.report(items), nil
 }
 

@@ -174,7 +174,8 @@ func isStale(err error) bool {
 
 var errStale = errors.New("another program has changed the file")
 
-// leaveOut makes conflicts of the files that a transaction cannot change.
+// leaveOut makes conflicts of the files that a transaction cannot change, and of removals whose content
+// stays in the fork.
 func (m *merge) leaveOut() {
 	for _, i := range m.items {
 		if why := m.refused[i.place]; why != "" && (i.Verdict == Clean || i.Kind == Text) {
@@ -183,6 +184,7 @@ func (m *merge) leaveOut() {
 			m.diffs(i)
 		}
 	}
+	m.keepMoved(m.items, m.o)
 }
 
 // plan returns the first set of changes.

@@ -225,6 +225,65 @@ func TestDirectories(t *testing.T) {
 	})
 }
 
+// FK-05: a file is not removed while its content stays in the fork under another name.
+func TestMoved(t *testing.T) {
+	tests := map[string]struct {
+		fork, now map[string]string
+		ignored   string
+		want      map[string]string
+	}{
+		"into a directory in place of a file": {
+			map[string]string{"f": "gone", "g": "gone", "f/x": ten}, nil, "",
+			map[string]string{"f": "conflict type", "g": "conflict moved", "f/x": "conflict type"},
+		},
+		"and changed": {
+			map[string]string{"f": "gone", "g": "gone", "f/x": first(fifth(ten))}, nil, "",
+			map[string]string{"f": "conflict type", "g": "conflict moved", "f/x": "conflict type"},
+		},
+		"beside other content": {
+			map[string]string{"f": "gone", "g": "gone", "f/x": "other\n"}, nil, "",
+			map[string]string{"f": "conflict type", "g": "merged", "f/x": "conflict type"},
+		},
+		"to a conflict": {
+			map[string]string{"g": "gone", "h": ten}, map[string]string{"h": "mine\n"}, "",
+			map[string]string{"g": "conflict moved", "h": "conflict text"},
+		},
+		"to an ignored file": {
+			map[string]string{"g": "gone", "h": ten}, nil, "h",
+			map[string]string{"g": "conflict moved", "h": "clean"},
+		},
+		"to a clean file": {
+			map[string]string{"g": "gone", "h": ten}, nil, "",
+			map[string]string{"g": "merged", "h": "merged"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, map[string]string{"f": "f\n", "g": ten})
+			f := p.create("one")
+			for name, text := range tt.fork {
+				if name == "f" { // the directory hides it
+					p.touch(f, name)
+				} else {
+					p.change(f, map[string]string{name: text})
+				}
+			}
+			p.write(tt.now)
+			ignored := func(path string) bool { return filepath.Base(path) == tt.ignored }
+			shown, err := f.Compare(t.Context(), ignored)
+			require.NoError(t, err)
+			r, err := p.merge(f, func(o *fork.MergeOptions) { o.Ignored = ignored })
+			require.NoError(t, err)
+			require.Equal(t, tt.want, verdicts(r))
+			for name, verdict := range verdicts(shown) {
+				require.Equal(t, tt.want[name] == "merged" || tt.want[name] == verdict, true, name)
+			}
+			_, err = os.Stat(filepath.Join(p.dir, "g"))
+			require.Equal(t, tt.want["g"] == "merged", os.IsNotExist(err))
+		})
+	}
+}
+
 // FK-05: a file with several names is a conflict of its own, and the others are merged.
 func TestSeveralNames(t *testing.T) {
 	modes(t, func(t *testing.T, mode fork.Mode) {
