@@ -128,6 +128,9 @@ func (m *merge) run(ctx context.Context) error {
 	if _, err := m.sets.Recover(ctx); err != nil {
 		return err
 	}
+	if m.o.Ignored != nil { // a .gitignore of the fork, merged first, decides about no file of this merge
+		m.o.Ignored = remember(m.o.Ignored)
+	}
 	approved, stale := "", 0
 	for {
 		err := m.settle(ctx)
@@ -173,6 +176,19 @@ func isStale(err error) bool {
 }
 
 var errStale = errors.New("another program has changed the file")
+
+// remember returns a function that is called once for each argument.
+func remember(is func(string) bool) func(string) bool {
+	known := make(map[string]bool)
+	return func(path string) bool {
+		answer, ok := known[path]
+		if !ok {
+			answer = is(path)
+			known[path] = answer
+		}
+		return answer
+	}
+}
 
 // leaveOut makes conflicts of the files that a transaction cannot change, and of removals whose content
 // stays in the fork.

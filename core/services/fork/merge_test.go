@@ -225,6 +225,31 @@ func TestDirectories(t *testing.T) {
 	})
 }
 
+// FK-05: what git ignores is decided once for a merge, so that it makes the changes that Compare shows.
+func TestIgnoreRulesOfTheFork(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		p := newProject(t, map[string]string{".gitignore": "*.log\n", "a": ten})
+		p.mode = mode
+		f := p.create("one")
+		p.change(f, map[string]string{".gitignore": "!*.log\n", "t.log": "t\n", "a": first(ten)})
+		ignored := func(path string) bool {
+			data, err := os.ReadFile(filepath.Join(p.dir, ".gitignore"))
+			require.NoError(t, err)
+			return string(data) == "*.log\n" && filepath.Ext(path) == ".log"
+		}
+		shown, err := f.Compare(t.Context(), ignored)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{".gitignore": "clean", "t.log": "clean", "a": "clean"}, verdicts(shown))
+		r, err := p.merge(f, func(o *fork.MergeOptions) { o.Ignored = ignored })
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{".gitignore": "merged", "t.log": "clean", "a": "merged"}, verdicts(r))
+		require.Equal(t, map[string]string{".gitignore": "!*.log\n", "a": first(ten)}, tree(t, p.dir))
+		r, err = p.merge(f, func(o *fork.MergeOptions) { o.Ignored = ignored })
+		require.NoError(t, err)
+		require.Equal(t, "merged", verdicts(r)["t.log"], "git does not ignore it any more")
+	})
+}
+
 // FK-05: a file is not removed while its content stays in the fork under another name.
 func TestMoved(t *testing.T) {
 	tests := map[string]struct {
