@@ -125,7 +125,7 @@ type restoring struct {
 	report    *Report
 	failed    map[Name]FileStep
 	errs      []error       // of the failed steps, in the order of report.Failed
-	apart     map[Name]bool // names of one file that get different contents
+	apart     map[Name]bool // names of a file that become files of their own
 	lost      map[Name]bool // paths with nothing at them; see replace
 }
 
@@ -214,23 +214,24 @@ func (w *restoring) failure() error {
 		"Remove the cause and undo "+w.report.Selected+" again, which restores the rest.", errors.Join(w.errs...)).Because(first.Reason)
 }
 
-// findNames finds the names of one file that are to get different contents, so that a rewrite in place
-// would change the others. Names with the same contents are restored together.
+// findNames finds the names of one file for which a rewrite in place would change other names wrongly:
+// names that get different contents, and those beside a name that is not in the plan. A command that has
+// changed such a name would have it in the plan. Names with the same contents are restored together.
 func (w *restoring) findNames(steps []FileStep) {
 	type id struct{ dev, ino uint64 }
-	names := map[id][]FileStep{}
+	names, links := map[id][]FileStep{}, map[id]uint64{}
 	for _, s := range steps {
-		info, err := lstat(w.o.Files, string(s.Path))
-		if s.Now.Kind == File && s.Then.Kind == File && err == nil && info.Identified() {
+		if info, err := lstat(w.o.Files, string(s.Path)); s.Now.Kind == File && err == nil && info.Identified() {
 			at := id{info.Dev, info.Ino}
-			names[at] = append(names[at], s)
+			names[at], links[at] = append(names[at], s), info.Nlink
 		}
 	}
-	for _, same := range names {
-		if slices.ContainsFunc(same, func(s FileStep) bool { return s.Then != same[0].Then }) {
-			for _, s := range same {
-				w.apart[s.Path] = true
-			}
+	for at, same := range names {
+		beside := links[at] > uint64(len(same))
+		same = slices.DeleteFunc(same, func(s FileStep) bool { return s.Then.Kind != File })
+		differ := slices.ContainsFunc(same, func(s FileStep) bool { return s.Then != same[0].Then })
+		for _, s := range same {
+			w.apart[s.Path] = differ || beside && s.wide && s.Action != ActionMode
 		}
 	}
 }

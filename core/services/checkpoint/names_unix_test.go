@@ -71,6 +71,34 @@ func TestSeveralNames(t *testing.T) {
 	})
 }
 
+// CM-15: a restore of a command's changes changes no other name of a file. One of a call that has named
+// the file changes all names, as the call did.
+func TestOtherNames(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("a", "a\n")
+	p.write("b", "b\n")
+	before := p.tree()
+	p.shell(func() {
+		require.NoError(t, os.Remove(p.path("b")))
+		require.NoError(t, os.Link(p.path("a"), p.path("b")))
+	})
+	p.restored(inPlace(t), "1")
+	require.Equal(t, before, p.tree())
+
+	require.NoError(t, os.Remove(p.path("b")))
+	require.NoError(t, os.Link(p.path("a"), p.path("b")))
+	p.r.BeginTurn("a call that names one of them")
+	p.edit("a", "new\n")
+	require.Equal(t, "new\n", p.read("b"))
+	p.restored(inPlace(t), "3")
+	require.Equal(t, []string{"a\n", "a\n"}, []string{p.read("a"), p.read("b")})
+	one, err := os.Stat(p.path("a"))
+	require.NoError(t, err)
+	two, err := os.Stat(p.path("b"))
+	require.NoError(t, err)
+	require.True(t, os.SameFile(one, two))
+}
+
 // CM-15: a path that cannot be restored is reported, and the others are restored.
 func TestOneFails(t *testing.T) {
 	saves := true
