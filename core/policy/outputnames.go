@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
@@ -19,9 +19,7 @@ func (o *outputList) fetched(w shell.Word) []string {
 		_, address, _ = strings.Cut(address, "://")
 		address, _, _ = strings.Cut(address, "#")
 		file, query, asks := strings.Cut(address, "?")
-		if plain, err := url.PathUnescape(file); err == nil {
-			file = plain
-		}
+		file = unescaped(file)
 		switch {
 		case recursive:
 			names = append(names, file)
@@ -33,6 +31,21 @@ func (o *outputList) fetched(w shell.Word) []string {
 		}
 	}
 	return names
+}
+
+// unescaped replaces each valid %XX by its character. The package net/url would make the
+// program for hooks larger.
+func unescaped(s string) string {
+	head, rest, ok := strings.Cut(s, "%")
+	if !ok {
+		return s
+	}
+	if len(rest) > 1 {
+		if c, err := strconv.ParseUint(rest[:2], 16, 8); err == nil {
+			return head + string([]byte{byte(c)}) + unescaped(rest[2:])
+		}
+	}
+	return head + "%" + unescaped(rest)
 }
 
 // namesFile reports whether an option of wget names the file for all addresses.

@@ -130,3 +130,17 @@ func (c chain) inForce(now State) (chain, bool) {
 	}
 	return nil, len(c) > 0 && c[0].before.content() == now.content()
 }
+
+// byCommands reports whether the selected changes were all found by scans of all files around a call.
+func (c chain) byCommands(selected map[*Entry]bool) bool {
+	some := false
+	for _, l := range c {
+		for _, e := range l.owners {
+			if selected[e] && (!e.everywhere || e.Kind != KindCall) {
+				return false
+			}
+			some = some || selected[e]
+		}
+	}
+	return some
+}

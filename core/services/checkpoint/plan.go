@@ -37,6 +37,7 @@ type FileStep struct {
 	Merged bool `json:"merged,omitempty"`
 
 	data []byte // content of Then, if it is not stored yet
+	wide bool   // only commands have made the changes, so that a scan has seen all names of the file
 }
 
 // Refusal is a path that cannot be restored without losing other changes.
@@ -270,7 +271,7 @@ func (p *planning) path(path Name, c chain) error {
 		p.Done = append(p.Done, path)
 		return nil
 	}
-	step := FileStep{Path: path, Now: now, Then: then.state, Merged: then.merged, data: then.data, Action: actionOf(now, then.state)}
+	step := FileStep{Path: path, Now: now, Then: then.state, Merged: then.merged, data: then.data, Action: actionOf(now, then.state), wide: c.byCommands(p.picked)}
 	if step.Diff, err = p.diff(step); err != nil {
 		p.refuse(path, fault.NotKept, short(err))
 		return nil

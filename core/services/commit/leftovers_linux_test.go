@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -251,6 +252,86 @@ func TestRecover(t *testing.T) { // FS-64
 		require.NoError(t, err)
 		require.Empty(t, <-done)
 		require.Equal(t, newText, fx.content())
+	})
+}
+
+// starting lets a session start at each lock of a recovery file, before it and when it gets its name.
+type starting struct {
+	system
+	start    func()
+	recovery string
+	held     []string // recovery files that were locked when their directory was flushed
+}
+
+func (s *starting) tryLock(f *os.File) error {
+	if strings.HasSuffix(f.Name(), partSuffix) && s.start != nil {
+		start := s.start
+		s.start = nil
+		start()
+	}
+	return s.system.tryLock(f)
+}
+
+func (s *starting) sync(f *os.File) error {
+	if f.Name() == s.recovery {
+		found, _ := filepath.Glob(filepath.Join(s.recovery, "*"+recoverySuffix))
+		for _, name := range found {
+			if f, err := os.Open(name); err == nil {
+				if errors.Is(s.system.tryLock(f), errBusy) {
+					s.held = append(s.held, name)
+				}
+				closeFile(f)
+			}
+		}
+	}
+	return s.system.sync(f)
+}
+
+// TestStartDuringRecord starts sessions while a recovery file is written. They do not remove it,
+// from its creation until it has its own name.
+func TestStartDuringRecord(t *testing.T) { // FS-64
+	fx, recovery := linked(t), t.TempDir()
+	s := &starting{system: kernel{}, recovery: recovery}
+	s.start = func() {
+		left, err := New(Options{RecoveryDir: recovery}).Recover(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+	_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(oldText, newText))
+	require.NoError(t, err)
+	require.Nil(t, s.start, "it has started")
+	require.Len(t, s.held, 1, "the lock covers the rename")
+	require.Equal(t, newText, fx.content())
+	entries, err := os.ReadDir(recovery)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+
+	t.Run("that looks at it", func(t *testing.T) {
+		fx, recovery := linked(t), t.TempDir()
+		s := &starting{system: kernel{}}
+		s.start = func() { // it has opened and locked the file, and not removed it yet
+			found, err := filepath.Glob(filepath.Join(recovery, "*"+partSuffix))
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+			f, err := os.Open(found[0])
+			require.NoError(t, err)
+			t.Cleanup(func() { closeFile(f) })
+			require.NoError(t, kernel{}.tryLock(f))
+		}
+		_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, newText, fx.content())
+		entries, err := os.ReadDir(recovery)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	})
+	t.Run("without locks", func(t *testing.T) {
+		dir := t.TempDir()
+		part := filepath.Join(dir, "0123.recovery.part")
+		require.NoError(t, os.WriteFile(part, []byte("begun"), 0o600))
+		_, err := newOn(noLocks{kernel{}}, Options{RecoveryDir: dir}).Recover(t.Context())
+		require.NoError(t, err)
+		require.FileExists(t, part, "its writer may live")
 	})
 }
 

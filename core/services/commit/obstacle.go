@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -54,6 +56,41 @@ func asObstacle(err error) *obstacle {
 		return o
 	}
 	return nil
+}
+
+// Obstacle returns the reason why the file at a path cannot be changed together with other files, as words
+// that complete "It …"; "" if none is known before the change. It concerns creation, and with
+// remove removal, too. The directories of the path that exist must not be links.
+func Obstacle(path string, remove bool) string {
+	dir, err := os.Open(filepath.Dir(path))
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		path = filepath.Dir(path)
+		dir, err = os.Open(filepath.Dir(path))
+	}
+	if err != nil {
+		return "" // the change reports it
+	}
+	defer closeFile(dir)
+	t := &transaction{system: kernel{}, Request: Request{Name: filepath.Base(path)}, dir: dir}
+	var target workspace.Info
+	if file, err := t.system.openRead(dir, t.Name); err == nil {
+		if !remove {
+			target, _ = workspace.InfoOf(file)
+		}
+		closeFile(file)
+	}
+	if o := t.obstacleOf(target); o != nil {
+		return o.what
+	}
+	return ""
+}
+
+// ObstacleOf returns the reason of [Obstacle] for which a set was refused, "" for other errors.
+func ObstacleOf(err error) string {
+	if o := asObstacle(err); o != nil {
+		return o.what
+	}
+	return ""
 }
 
 // placing marks a system error of creating or naming a file in the directory.

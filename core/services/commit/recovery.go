@@ -101,14 +101,15 @@ func (c *Committer) Recover(ctx context.Context) ([]Leftover, error) {
 	return found, nil
 }
 
-// removePart removes an incomplete recovery file, unless its writer is alive.
+// removePart removes an incomplete recovery file, unless its writer may be alive. Its writer has the
+// lock until the file has its own name; see createPart.
 func (c *Committer) removePart(path string) {
 	f, err := os.Open(path)
 	if err != nil {
 		return
 	}
 	defer closeFile(f)
-	if err := c.system.tryLock(f); errors.Is(err, errBusy) {
+	if err := c.system.tryLock(f); err != nil || !names(path, f) {
 		return
 	}
 	if err := os.Remove(path); err != nil {
@@ -223,14 +224,15 @@ func (c *Committer) saveRecord(rec record) (path string, err error) {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return "", err
 	}
-	path = filepath.Join(directory, randomName()+recoverySuffix)
-	part := path + partSuffix
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, path, locked, err := c.createPart(directory)
 	if err != nil {
 		return "", err
 	}
+	part := path + partSuffix
 	err = c.writeRecord(f, header, rec)
-	if closing := f.Close(); err == nil {
+	if locked {
+		defer closeFile(f) // it is flushed; until then no session removes it
+	} else if closing := f.Close(); err == nil { // such systems may not rename an open file
 		err = closing
 	}
 	if err == nil {
@@ -245,10 +247,45 @@ func (c *Committer) saveRecord(rec record) (path string, err error) {
 	return path, nil
 }
 
-func (c *Committer) writeRecord(f *os.File, header []byte, rec record) error {
-	if err := c.system.tryLock(f); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+// createPart creates an empty recovery file with the suffix for incomplete ones, and returns the path
+// that it gets. It is locked, unless the file system has no locks. If a starting session removes the
+// file before it is locked, another one is created.
+func (c *Committer) createPart(directory string) (f *os.File, path string, locked bool, err error) {
+	const attempts = 100
+	for range attempts {
+		path = filepath.Join(directory, randomName()+recoverySuffix)
+		part := path + partSuffix
+		if f, err = os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return nil, "", false, err
+		}
+		err = c.system.tryLock(f)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return f, path, false, nil
+		case err == nil && names(part, f):
+			return f, path, true, nil
+		case err == nil:
+			err = errBusy
+		}
+		closeFile(f)
+		if removing := os.Remove(part); !errors.Is(err, errBusy) {
+			return nil, "", false, errors.Join(err, removing)
+		}
 	}
+	return nil, "", false, err
+}
+
+// names reports whether a path is a name of an open file.
+func names(path string, f *os.File) bool {
+	at, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && os.SameFile(at, info)
+}
+
+func (c *Committer) writeRecord(f *os.File, header []byte, rec record) error {
 	var offset int64
 	for _, part := range [][]byte{[]byte(recoveryMagic), append(header, '\n'), rec.old, rec.new} {
 		if err := c.system.writeAt(f, part, offset); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/rebase"
 	"github.com/fettle-dev/fettle/core/services/textfile"
@@ -41,6 +42,8 @@ const (
 	LinkTarget   Kind = "link"          // both changed a link
 	DeleteModify Kind = "delete_modify" // one side removed the file, the other one changed it
 	UnknownBase  Kind = "unknown_base"  // the state that the fork started from is not known
+	Alone        Kind = "alone"         // the file cannot be changed together with others, such as one with hard links
+	Moved        Kind = "moved"         // the fork removed the file, and its content stays in the fork under another name
 )
 
 // File is a file that a fork has changed.
@@ -100,8 +103,8 @@ type item struct {
 	data      []byte // of want, if it is a regular file with another content
 }
 
-// Compare compares the changed files of the fork with the directories as they are now. ignored, if not
-// nil, reports whether git ignores an absolute path. Errors are *fault.Error: read_content_failure and
+// Compare compares the changed files of the fork with the directories as they are now, as a merge does
+// before it changes any. ignored, if not nil, reports whether git ignores an absolute path. Errors are *fault.Error: read_content_failure and
 // cancelled.
 func (f *Fork) Compare(ctx context.Context, ignored func(path string) bool) (*Report, error) {
 	f.mu.Lock()
@@ -110,6 +113,7 @@ func (f *Fork) Compare(ctx context.Context, ignored func(path string) bool) (*Re
 	if err != nil {
 		return nil, err
 	}
+	f.keepMoved(items, MergeOptions{})
 	return f.report(items), nil
 }
 
@@ -195,7 +199,17 @@ func (f *Fork) judge(i *item) {
 	if i.Verdict == Unchanged {
 		i.Change = ""
 	}
+	if i.Verdict == Clean && !i.want.same(i.now) {
+		i.alone(commit.Obstacle(filepath.Join(i.Dir, filepath.FromSlash(i.Path)), i.want.Kind == absent || i.want.Kind == link))
+	}
 	f.diffs(i)
+}
+
+// alone makes an item a conflict, for a reason of [commit.Obstacle] unless it is "".
+func (i *item) alone(why string) {
+	if why != "" {
+		i.conflict(Alone, "It "+why+", so it cannot be changed together with other files.")
+	}
 }
 
 // inPlaceOfDirectory reports whether a parent directory of the file is a file below, or the other way round.

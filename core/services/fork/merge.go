@@ -78,7 +78,7 @@ func (f *Fork) Merge(ctx context.Context, o MergeOptions) (*Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer o.Committer.Wait()
-	m := &merge{Fork: f, o: o, sets: transaction.New(transaction.Options{
+	m := &merge{Fork: f, o: o, refused: make(map[place]string), sets: transaction.New(transaction.Options{
 		Files: o.Files, Committer: o.Committer, RecoveryDir: o.RecoveryDir, MaxOperations: maxOperations, Hook: o.Hook,
 	})}
 	err = m.run(ctx)
@@ -107,6 +107,8 @@ type merge struct {
 	items []*item // the last comparison
 	done  []*item // merged
 	kept  []string
+	// refused has the reasons why a transaction cannot change single files.
+	refused map[place]string
 }
 
 func (m *merge) result() *Report {
@@ -126,6 +128,9 @@ func (m *merge) run(ctx context.Context) error {
 	if _, err := m.sets.Recover(ctx); err != nil {
 		return err
 	}
+	if m.o.Ignored != nil { // a .gitignore of the fork, merged first, decides about no file of this merge
+		m.o.Ignored = remember(m.o.Ignored)
+	}
 	approved, stale := "", 0
 	for {
 		err := m.settle(ctx)
@@ -135,6 +140,7 @@ func (m *merge) run(ctx context.Context) error {
 		if m.items, err = m.compare(ctx, m.o.Ignored); err != nil {
 			return err
 		}
+		m.leaveOut()
 		plan := m.plan()
 		if len(plan) == 0 {
 			return m.leave(ctx)
@@ -145,9 +151,13 @@ func (m *merge) run(ctx context.Context) error {
 			}
 			approved = question
 		}
+		refused := len(m.refused)
 		err = m.recorded(ctx, plan)
 		if err == nil {
 			m.done = append(m.done, plan...)
+			continue
+		}
+		if len(m.refused) > refused { // the rest can be merged
 			continue
 		}
 		if stale++; !isStale(err) || stale == attempts {
@@ -166,6 +176,32 @@ func isStale(err error) bool {
 }
 
 var errStale = errors.New("another program has changed the file")
+
+// remember returns a function that is called once for each argument.
+func remember(is func(string) bool) func(string) bool {
+	known := make(map[string]bool)
+	return func(path string) bool {
+		answer, ok := known[path]
+		if !ok {
+			answer = is(path)
+			known[path] = answer
+		}
+		return answer
+	}
+}
+
+// leaveOut makes conflicts of the files that a transaction cannot change, and of removals whose content
+// stays in the fork.
+func (m *merge) leaveOut() {
+	for _, i := range m.items {
+		if why := m.refused[i.place]; why != "" && (i.Verdict == Clean || i.Kind == Text) {
+			i.Diff = ""
+			i.alone(why)
+			m.diffs(i)
+		}
+	}
+	m.keepMoved(m.items, m.o)
+}
 
 // plan returns the first set of changes.
 func (m *merge) plan() []*item {
@@ -214,6 +250,7 @@ func (m *merge) recorded(ctx context.Context, plan []*item) error {
 func (m *merge) apply(ctx context.Context, plan []*item) error {
 	j := journal{Version: version}
 	var operations []transaction.Operation
+	var of []*item // by operation
 	for _, i := range plan {
 		j.Files = append(j.Files, planned{i.dir, i.Path, i.now, i.want, i.fork})
 		o, ok, err := m.operation(i)
@@ -221,7 +258,7 @@ func (m *merge) apply(ctx context.Context, plan []*item) error {
 			return err
 		}
 		if ok {
-			operations = append(operations, o)
+			operations, of = append(operations, o), append(of, i)
 		}
 	}
 	if err := m.write(j); err != nil {
@@ -234,6 +271,9 @@ func (m *merge) apply(ctx context.Context, plan []*item) error {
 		m.kept = append(m.kept, r.KeptFiles...)
 		for _, out := range r.Files {
 			m.kept = append(m.kept, out.KeptFiles...)
+		}
+		if why := commit.ObstacleOf(err); why != "" && r.Failed >= 0 {
+			m.refused[of[r.Failed].place] = why
 		}
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/services/fork"
 	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/transaction"
 )
 
 func modes(t *testing.T, test func(t *testing.T, mode fork.Mode)) {
@@ -254,6 +255,141 @@ func TestDirectories(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"d/e/b": "conflict type"}, verdicts(r))
 		require.Equal(t, map[string]string{"b": "b\n"}, tree(t, elsewhere))
+	})
+}
+
+// FK-05: what git ignores is decided once for a merge, so that it makes the changes that Compare shows.
+func TestIgnoreRulesOfTheFork(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		p := newProject(t, map[string]string{".gitignore": "*.log\n", "a": ten})
+		p.mode = mode
+		f := p.create("one")
+		p.change(f, map[string]string{".gitignore": "!*.log\n", "t.log": "t\n", "a": first(ten)})
+		ignored := func(path string) bool {
+			data, err := os.ReadFile(filepath.Join(p.dir, ".gitignore"))
+			require.NoError(t, err)
+			return string(data) == "*.log\n" && filepath.Ext(path) == ".log"
+		}
+		shown, err := f.Compare(t.Context(), ignored)
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{".gitignore": "clean", "t.log": "clean", "a": "clean"}, verdicts(shown))
+		r, err := p.merge(f, func(o *fork.MergeOptions) { o.Ignored = ignored })
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{".gitignore": "merged", "t.log": "clean", "a": "merged"}, verdicts(r))
+		require.Equal(t, map[string]string{".gitignore": "!*.log\n", "a": first(ten)}, tree(t, p.dir))
+		r, err = p.merge(f, func(o *fork.MergeOptions) { o.Ignored = ignored })
+		require.NoError(t, err)
+		require.Equal(t, "merged", verdicts(r)["t.log"], "git does not ignore it any more")
+	})
+}
+
+// FK-05: a file is not removed while its content stays in the fork under another name.
+func TestMoved(t *testing.T) {
+	tests := map[string]struct {
+		fork, now map[string]string
+		ignored   string
+		want      map[string]string
+	}{
+		"into a directory in place of a file": {
+			map[string]string{"f": "gone", "g": "gone", "f/x": ten}, nil, "",
+			map[string]string{"f": "conflict type", "g": "conflict moved", "f/x": "conflict type"},
+		},
+		"and changed": {
+			map[string]string{"f": "gone", "g": "gone", "f/x": first(fifth(ten))}, nil, "",
+			map[string]string{"f": "conflict type", "g": "conflict moved", "f/x": "conflict type"},
+		},
+		"beside other content": {
+			map[string]string{"f": "gone", "g": "gone", "f/x": "other\n"}, nil, "",
+			map[string]string{"f": "conflict type", "g": "merged", "f/x": "conflict type"},
+		},
+		"to a conflict": {
+			map[string]string{"g": "gone", "h": ten}, map[string]string{"h": "mine\n"}, "",
+			map[string]string{"g": "conflict moved", "h": "conflict text"},
+		},
+		"to an ignored file": {
+			map[string]string{"g": "gone", "h": ten}, nil, "h",
+			map[string]string{"g": "conflict moved", "h": "clean"},
+		},
+		"to a clean file": {
+			map[string]string{"g": "gone", "h": ten}, nil, "",
+			map[string]string{"g": "merged", "h": "merged"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, map[string]string{"f": "f\n", "g": ten})
+			f := p.create("one")
+			for name, text := range tt.fork {
+				if name == "f" { // the directory hides it
+					p.touch(f, name)
+				} else {
+					p.change(f, map[string]string{name: text})
+				}
+			}
+			p.write(tt.now)
+			ignored := func(path string) bool { return filepath.Base(path) == tt.ignored }
+			shown, err := f.Compare(t.Context(), ignored)
+			require.NoError(t, err)
+			r, err := p.merge(f, func(o *fork.MergeOptions) { o.Ignored = ignored })
+			require.NoError(t, err)
+			require.Equal(t, tt.want, verdicts(r))
+			for name, verdict := range verdicts(shown) {
+				require.Equal(t, tt.want[name] == "merged" || tt.want[name] == verdict, true, name)
+			}
+			_, err = os.Stat(filepath.Join(p.dir, "g"))
+			require.Equal(t, tt.want["g"] == "merged", os.IsNotExist(err))
+		})
+	}
+}
+
+// FK-05: a file with several names is a conflict of its own, and the others are merged.
+func TestSeveralNames(t *testing.T) {
+	modes(t, func(t *testing.T, mode fork.Mode) {
+		p := newProject(t, map[string]string{"a": ten, "hl": "h\n", "gone": "gone too\n"})
+		require.NoError(t, os.Link(filepath.Join(p.dir, "hl"), filepath.Join(p.dir, "hl2")))
+		require.NoError(t, os.Link(filepath.Join(p.dir, "gone"), filepath.Join(p.dir, "kept")))
+		p.mode = mode
+		f := p.create("one")
+		p.change(f, map[string]string{"a": first(ten), "hl": "H\n", "gone": "gone"})
+		shown, err := f.Compare(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, "conflict alone", verdicts(shown)["hl"])
+		require.Equal(t, 2, shown.Clean())
+		for n := range 2 {
+			r, err := p.merge(f, nil)
+			require.NoError(t, err)
+			require.Equal(t, 1, r.Conflicts())
+			require.Equal(t, "conflict alone", verdicts(r)["hl"])
+			if n == 0 {
+				require.Equal(t, "merged", verdicts(r)["a"])
+			}
+			require.Equal(t, map[string]string{"a": first(ten), "hl": "h\n", "hl2": "h\n", "kept": "gone too\n"}, tree(t, p.dir))
+		}
+	})
+	t.Run("until the comparison", func(t *testing.T) {
+		p := newProject(t, map[string]string{"a": ten, "hl": "h\n"})
+		two := filepath.Join(p.dir, "hl2")
+		p.hook = func(s transaction.Step) error {
+			switch s {
+			case transaction.StepLocked:
+				return os.Link(filepath.Join(p.dir, "hl"), two)
+			case transaction.StepUndone, transaction.StepStaged:
+				return os.Remove(two)
+			}
+			return nil
+		}
+		f := p.create("one")
+		p.change(f, map[string]string{"a": first(ten), "hl": "H\n"})
+		var questions []int
+		r, err := p.merge(f, func(o *fork.MergeOptions) {
+			o.Approve = func(r *fork.Report) error { questions = append(questions, r.Clean()); return nil }
+		})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"a": "merged", "hl": "conflict alone"}, verdicts(r))
+		require.Equal(t, []int{2, 1}, questions, "the smaller change is approved, too")
+		require.Contains(t, r.Files[1].Reason, "2 names")
+		require.NotEmpty(t, r.Files[1].Fork)
+		require.Equal(t, map[string]string{"a": first(ten), "hl": "h\n"}, tree(t, p.dir))
 	})
 }
 

@@ -57,7 +57,8 @@ func (s *Service) lockNew(ctx context.Context) (func(), error) {
 	if err := os.MkdirAll(s.dir, lockedfile.DirMode); err != nil {
 		return nil, err
 	}
-	return s.lock(ctx)
+	unlock, _, err := s.lock(ctx)
+	return unlock, err
 }
 
 func (s *Service) failure(ctx context.Context, what string, err error) error {

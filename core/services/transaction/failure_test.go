@@ -1,6 +1,7 @@
 package transaction_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -166,6 +167,34 @@ func TestSaveDuringSet(t *testing.T) { // TX-03
 		}
 		require.Equal(t, with(want, map[string]string{"d/b.txt": "theirs\n"}), tree, "at %s %d: %v", at, n, r.KeptFiles)
 	}
+}
+
+// A journal that is being written stays while its set holds the lock, and goes when the set has ended.
+func TestPartOfLiveSet(t *testing.T) { // TX-03
+	var p *project
+	var part string
+	p = newProject(t, func(step string) error {
+		if step != "set announced" {
+			return nil
+		}
+		part = filepath.Join(p.recovery, "0123456789abcdef.set-part")
+		require.NoError(t, os.WriteFile(part, []byte("{"), 0o600))
+		starting, err := open(p.dir, p.recovery, nil)
+		require.NoError(t, err)
+		defer starting.files.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // so that it does not wait for the lock
+		_, err = starting.Recover(ctx)
+		requireCode(t, err, fault.Cancelled, "")
+		require.FileExists(t, part)
+		return nil
+	})
+	_, err := p.Commit(t.Context(), p.set())
+	require.NoError(t, err)
+	left, err := p.Recover(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NoFileExists(t, part)
 }
 
 // Nothing but the temporary names of a set is found by the search for leftovers of single commits.

@@ -68,16 +68,16 @@ func newID() string {
 // tempName returns the temporary name of the nth file.
 func tempName(id string, n int) string { return fmt.Sprintf(".fettle-set-%s-%d", id, n) }
 
-// lock takes the lock of the recovery directory. Without such locks on the file system, those of the
-// files' directories separate a set from a recovery.
-func (s *Service) lock(ctx context.Context) (unlock func(), err error) {
+// lock takes the lock of the recovery directory. Without such locks on the file system, held is false,
+// and those of the files' directories separate a set from a recovery.
+func (s *Service) lock(ctx context.Context) (unlock func(), held bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err = lockedfile.Lock(ctx, filepath.Join(s.dir, setsLock))
 	if errors.Is(err, errors.ErrUnsupported) {
-		return func() {}, nil
+		return func() {}, false, nil
 	}
-	return unlock, err
+	return unlock, err == nil, err
 }
 
 // announce writes a journal and flushes it.
@@ -137,7 +137,8 @@ func flushDir(name string) error {
 	return dir.Sync()
 }
 
-// journals returns the journals in the directory, and removes incomplete ones. The lock is held.
+// journals returns the journals in the directory, also those that are being written. It changes
+// nothing, because without the lock they can belong to a set in progress.
 func (s *Service) journals() ([]*journal, error) {
 	names, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -146,15 +147,8 @@ func (s *Service) journals() ([]*journal, error) {
 	var found []*journal
 	for _, name := range names {
 		for _, state := range []string{announced, exchanging, complete, partial} {
-			id, ok := strings.CutSuffix(name.Name(), state)
-			if !ok {
-				continue
-			}
-			j := &journal{s.dir, id, state}
-			if state != partial {
-				found = append(found, j)
-			} else if err := j.remove(); err != nil {
-				s.log.Warn("part of a journal could not be removed", "path", j.path(), "error", err)
+			if id, ok := strings.CutSuffix(name.Name(), state); ok {
+				found = append(found, &journal{s.dir, id, state})
 			}
 		}
 	}

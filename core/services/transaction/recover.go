@@ -30,8 +30,9 @@ func (s *Service) Recover(ctx context.Context) ([]commit.Leftover, error) {
 		return nil, nil
 	}
 	var unlock func()
+	var held bool
 	if err == nil {
-		if unlock, err = s.lock(ctx); err == nil {
+		if unlock, held, err = s.lock(ctx); err == nil {
 			defer unlock()
 			found, err = s.journals()
 		}
@@ -47,6 +48,12 @@ func (s *Service) Recover(ctx context.Context) ([]commit.Leftover, error) {
 		if err := ctx.Err(); err != nil {
 			return left, fault.WasCancelled("transaction.Recover", err)
 		}
+		if j.state == partial {
+			if held { // its set has ended
+				s.removePart(j)
+			}
+			continue
+		}
 		l, err := s.recover(ctx, j)
 		if err != nil {
 			l.State, l.Detail = commit.LeftoverUnresolved, err.Error()
@@ -57,6 +64,13 @@ func (s *Service) Recover(ctx context.Context) ([]commit.Leftover, error) {
 		}
 	}
 	return left, nil
+}
+
+// removePart removes a journal that was never announced: its set has written nothing else.
+func (s *Service) removePart(j *journal) {
+	if err := j.remove(); err != nil {
+		s.log.Warn("part of a journal could not be removed", "path", j.path(), "error", err)
+	}
 }
 
 // recover handles one set. An empty state means that its process has ended it meanwhile.
