@@ -179,6 +179,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case l, ok := <-c.in:
 			if !ok {
 				c.drain(ctx)
+				c.shut() // a client that does not read cannot block the end
 				return nil, io.EOF
 			}
 			c.accept(ctx, l)
