@@ -1,7 +1,11 @@
 package acp
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -262,4 +266,33 @@ func TestSeveralSessions(t *testing.T) {
 	require.ErrorContains(t, err, "-32602")
 	_, err = e.conn.ListSessions(t.Context(), sdk.ListSessionsRequest{Cursor: sdk.Ptr("2")})
 	require.ErrorContains(t, err, "-32602")
+}
+
+// FD-02: the sessions end with the connection although the editor does not read.
+func TestEndsWithoutReader(t *testing.T) {
+	a, dir := agentOf(t, patchTurns)
+	toAgent, fromEditor := io.Pipe()
+	toEditor, fromAgent := io.Pipe()
+	done := a.connect(fromAgent, toAgent)
+	line, err := json.Marshal(sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}})
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(fromEditor, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":%s}`+"\n", line)
+	require.NoError(t, err)
+	answer, err := bufio.NewReaderSize(toEditor, 16).ReadString('\n')
+	require.NoError(t, err)
+	var m struct{ Result sdk.NewSessionResponse }
+	require.NoError(t, json.Unmarshal([]byte(answer), &m), answer)
+	_, err = fmt.Fprintf(fromEditor, `{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"Hi"}]}}`+"\n", m.Result.SessionId)
+	require.NoError(t, err)
+	require.NoError(t, fromEditor.Close())
+	<-done
+	s, err := a.session(m.Result.SessionId)
+	require.NoError(t, err)
+	a.endAll()
+	select {
+	case <-s.done:
+	default:
+		t.Error("the session has not ended")
+	}
+	require.NoError(t, toEditor.Close()) // the write that was left behind
 }
