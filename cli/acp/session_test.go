@@ -268,6 +268,46 @@ func TestSeveralSessions(t *testing.T) {
 	require.ErrorContains(t, err, "-32602")
 }
 
+// FD-02: a refused request to load or resume an open session has no effect on it, not even on its prompt.
+func TestRefusedLoad(t *testing.T) {
+	e := edit(t, `{"turns": [{"calls": [{"tool": "run_shell_command", "args": {"command": "touch begun; until [ -e go ]; do sleep 0.01; done"}}]}, {"text": "ok"}, {"text": "again"}]}`)
+	id := e.open(false)
+	done := make(chan sdk.StopReason, 1)
+	go func() { done <- e.say(id, "Run it.") }()
+	e.until(func(u sdk.SessionUpdate) bool {
+		return u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil && *u.ToolCallUpdate.Status == sdk.ToolCallStatusInProgress
+	})
+	elsewhere := t.TempDir()
+	_, err := e.conn.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: elsewhere, McpServers: []sdk.McpServer{}})
+	require.ErrorContains(t, err, "-32002")
+	_, err = e.conn.ResumeSession(t.Context(), sdk.ResumeSessionRequest{SessionId: id, Cwd: elsewhere, McpServers: []sdk.McpServer{}})
+	require.ErrorContains(t, err, "-32002")
+	e.write("go", "")
+	require.Equal(t, sdk.StopReasonEndTurn, <-done)
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(id, "Again."))
+	require.Equal(t, "okagain", said(e.take()))
+}
+
+// FD-02: requests to load one session at the same time succeed.
+func TestConcurrentLoads(t *testing.T) {
+	e := edit(t, `{"turns": [{"text": "one"}, {"text": "two"}]}`)
+	id := e.open(false)
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(id, "Say one."))
+	failures := make(chan error, 3)
+	for range cap(failures) {
+		go func() {
+			_, err := e.conn.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: e.dir, McpServers: []sdk.McpServer{}})
+			failures <- err
+		}()
+	}
+	for range cap(failures) {
+		require.NoError(t, <-failures)
+	}
+	e.take()
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(id, "Say it."))
+	require.NotEmpty(t, said(e.take()))
+}
+
 // FD-02: the sessions end with the connection although the editor does not read.
 func TestEndsWithoutReader(t *testing.T) {
 	a, dir := agentOf(t, patchTurns)
