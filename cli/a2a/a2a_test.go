@@ -198,7 +198,7 @@ func TestApproval(t *testing.T) {
 
 			done := c.task("message/send", message(asks.ID, asks.ContextID, tt.part))
 			require.Equal(t, protocol.TaskStateCompleted, done.Status.State)
-			require.Equal(t, "I read it.Finished.", said(done))
+			require.Equal(t, "I read it.\n\nFinished.", said(done))
 			require.Equal(t, done, c.task("tasks/get", `{"id":"`+string(asks.ID)+`"}`))
 			content, err := os.ReadFile(filepath.Join(c.dir, "f.txt"))
 			require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestStream(t *testing.T) {
 	all, id := states(message("", "", text("Make it loud.")))
 	require.Equal(t, []string{"task submitted", "I read it.", "input-required true"}, all)
 	all, _ = states(message(id, "", text("yes")))
-	require.Equal(t, []string{"task working", "Finished.", "completed true"}, all)
+	require.Equal(t, []string{"task working", "\n\nFinished.", "completed true"}, all)
 }
 
 // FD-04: a task is cancelled in each state but an ended one.
