@@ -37,7 +37,7 @@ type capture struct {
 	progress func(host.Progress) // nil: dropped
 	raw      json.RawMessage     // the last result; read when the SDK has returned
 	running  atomic.Bool         // the SDK may still send something
-	declined atomic.Bool         // the server did not take the request
+	declined atomic.Bool         // the server did not take the last request
 	sent     int                 // number of requests sent to the server, protected by tap.mu
 	refused  bool                // the server did not know the session of the last one; likewise
 
@@ -94,6 +94,13 @@ func (t *tap) refuse(ctx context.Context) {
 		t.mu.Lock()
 		c.refused = true
 		t.mu.Unlock()
+	}
+}
+
+// settle records whether the server declined the request sent with ctx.
+func (t *tap) settle(ctx context.Context, declined bool) {
+	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
+		c.declined.Store(declined)
 	}
 }
 
