@@ -145,7 +145,7 @@ func recordedIn(ctx context.Context, c *config.Config, hide *redact.Masker, id s
 func (s *server) handler(card *protocol.AgentCard, o mcp.HTTPOptions) http.Handler {
 	open := o
 	open.Tokens = nil
-	rpc := a2asrv.NewJSONRPCHandler(s)
+	rpc := checked(a2asrv.NewJSONRPCHandler(s))
 	quiet := slog.New(slog.DiscardHandler) // it would contain messages of the client
 	mux := http.NewServeMux()
 	mux.Handle(a2asrv.WellKnownAgentCardPath, open.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +154,6 @@ func (s *server) handler(card *protocol.AgentCard, o mcp.HTTPOptions) http.Handl
 		a2asrv.NewStaticAgentCardHandler(&here).ServeHTTP(w, r)
 	})))
 	mux.Handle("POST /{$}", o.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		w.Header().Set("Content-Type", "application/json")
 		rpc.ServeHTTP(w, r.WithContext(log.WithLogger(r.Context(), quiet)))
 	})))

@@ -198,7 +198,7 @@ func TestApproval(t *testing.T) {
 
 			done := c.task("message/send", message(asks.ID, asks.ContextID, tt.part))
 			require.Equal(t, protocol.TaskStateCompleted, done.Status.State)
-			require.Equal(t, "I read it.Finished.", said(done))
+			require.Equal(t, "I read it.\n\nFinished.", said(done))
 			require.Equal(t, done, c.task("tasks/get", `{"id":"`+string(asks.ID)+`"}`))
 			content, err := os.ReadFile(filepath.Join(c.dir, "f.txt"))
 			require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestStream(t *testing.T) {
 	all, id := states(message("", "", text("Make it loud.")))
 	require.Equal(t, []string{"task submitted", "I read it.", "input-required true"}, all)
 	all, _ = states(message(id, "", text("yes")))
-	require.Equal(t, []string{"task working", "Finished.", "completed true"}, all)
+	require.Equal(t, []string{"task working", "\n\nFinished.", "completed true"}, all)
 }
 
 // FD-04: a task is cancelled in each state but an ended one.
@@ -326,23 +326,36 @@ func TestSessionLimit(t *testing.T) {
 // FD-04: requests that cannot be served are answered with an error of the protocol.
 func TestRefusals(t *testing.T) {
 	c := connect(t, `{"turns": [{"text": "One."}]}`)
+	get := `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"x"}}`
 	for name, tt := range map[string]struct {
 		body string
 		code int
 	}{
-		"no JSON":        {`{`, -32700},
-		"no version":     {`{"id":1,"method":"tasks/get","params":{"id":"x"}}`, -32600},
-		"no method":      {`{"jsonrpc":"2.0","id":1,"method":"tasks/dance"}`, -32601},
-		"unknown task":   {`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"x"}}`, -32001},
-		"cancel unknown": {`{"jsonrpc":"2.0","id":1,"method":"tasks/cancel","params":{"id":"x.y"}}`, -32001},
-		"no message":     {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{}}`, -32602},
-		"no text":        {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "", text(" ")) + `}`, -32602},
-		"an agent":       {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + strings.Replace(message("", "", text("x")), `"user"`, `"agent"`, 1) + `}`, -32602},
-		"a file":         {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "", `{"kind":"file","file":{"uri":"file:///etc/passwd"}}`) + `}`, -32005},
-		"bad context":    {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "../x", text("x")) + `}`, -32602},
-		"push":           {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + strings.Replace(message("", "", text("x")), "{", `{"configuration":{"pushNotificationConfig":{"url":"http://x"}},`, 1) + `}`, -32003},
-		"push config":    {`{"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/set","params":{"taskId":"x","pushNotificationConfig":{"url":"http://x"}}}`, -32003},
-		"too long":       {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "", text(strings.Repeat("x", maxBody))) + `}`, -32700},
+		"no JSON":         {`{`, -32700},
+		"two requests":    {get + get, -32700},
+		"trailing text":   {get + "x", -32700},
+		"no object":       {`[]`, -32600},
+		"bad method":      {`{"jsonrpc":"2.0","id":1,"method":7}`, -32600},
+		"method missing":  {`{"jsonrpc":"2.0","id":1}`, -32600},
+		"a fraction":      {strings.Replace(get, `"id":1`, `"id":1.5`, 1), -32600},
+		"a large id":      {strings.Replace(get, `"id":1`, `"id":9007199254740992`, 1), -32600},
+		"an object as id": {strings.Replace(get, `"id":1`, `"id":{}`, 1), -32600},
+		"largest id":      {strings.Replace(get, `"id":1`, `"id":9007199254740991`, 1), -32001},
+		"bad params":      {`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":[1]}`, -32602},
+		"bad message":     {`{"jsonrpc":"2.0","id":1,"method":"message/stream","params":{"message":7}}`, -32602},
+		"no params":       {`{"jsonrpc":"2.0","id":1,"method":"tasks/cancel"}`, -32602},
+		"no version":      {`{"id":1,"method":"tasks/get","params":{"id":"x"}}`, -32600},
+		"no method":       {`{"jsonrpc":"2.0","id":1,"method":"tasks/dance"}`, -32601},
+		"unknown task":    {`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"x"}}`, -32001},
+		"cancel unknown":  {`{"jsonrpc":"2.0","id":1,"method":"tasks/cancel","params":{"id":"x.y"}}`, -32001},
+		"no message":      {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{}}`, -32602},
+		"no text":         {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "", text(" ")) + `}`, -32602},
+		"an agent":        {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + strings.Replace(message("", "", text("x")), `"user"`, `"agent"`, 1) + `}`, -32602},
+		"a file":          {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "", `{"kind":"file","file":{"uri":"file:///etc/passwd"}}`) + `}`, -32005},
+		"bad context":     {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "../x", text("x")) + `}`, -32602},
+		"push":            {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + strings.Replace(message("", "", text("x")), "{", `{"configuration":{"pushNotificationConfig":{"url":"http://x"}},`, 1) + `}`, -32003},
+		"push config":     {`{"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/set","params":{"taskId":"x","pushNotificationConfig":{"url":"http://x"}}}`, -32003},
+		"too long":        {`{"jsonrpc":"2.0","id":1,"method":"message/send","params":` + message("", "", text(strings.Repeat("x", maxBody))) + `}`, -32700},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp := c.post(tt.body)
@@ -352,6 +365,26 @@ func TestRefusals(t *testing.T) {
 			require.NotNil(t, got.Error)
 			require.Equal(t, tt.code, got.Error.Code)
 		})
+	}
+}
+
+// FD-04: a refusal names the id of its request if it is readable.
+func TestRefusalNamesID(t *testing.T) {
+	c := connect(t, `{"turns": [{"text": "One."}]}`)
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":"a","method":7}`:                `"a"`,
+		`{"jsonrpc":"1.0","id":7,"method":"tasks/get"}`:        "7",
+		`{"jsonrpc":"2.0","id":8,"method":"tasks/get"}`:        "8",
+		`{"jsonrpc":"2.0","id":1.5,"method":"tasks/get"}`:      "null",
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"tasks/get"}`:  "null",
+		`{"jsonrpc":"2.0","id":9,"method":"tasks/get"} and so`: "null",
+	} {
+		resp := c.post(body)
+		var got struct{ ID, Error json.RawMessage }
+		require.NoError(t, json.NewDecoder(resp.Body).Decode(&got))
+		require.NoError(t, resp.Body.Close())
+		require.NotEmpty(t, got.Error, body)
+		require.Equal(t, want, string(got.ID), body)
 	}
 }
 

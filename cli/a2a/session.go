@@ -214,6 +214,7 @@ type running struct {
 	isCommand bool
 	state     protocol.TaskState // how the task ends
 	reason    string             // message of that state; "": none
+	apart     bool               // text that follows belongs to another answer of the model
 }
 
 func (r *running) event(e interactive.Event) {
@@ -235,7 +236,15 @@ func (r *running) event(e interactive.Event) {
 func (r *running) agentEvent(e agent.Event) {
 	switch e.Type {
 	case agent.EventText:
+		if e.Text == "" {
+			return
+		}
+		if r.apart {
+			r.apart, e.Text = false, "\n\n"+e.Text
+		}
 		r.task.say(e.Text)
+	case agent.EventFinished, agent.EventRetry:
+		r.apart = r.task.said() != ""
 	case agent.EventThought:
 		if e.Thought != nil {
 			r.task.note(map[string]any{"kind": "thought", "subject": display.Printable(e.Thought.Subject), "description": display.Printable(e.Thought.Description)})

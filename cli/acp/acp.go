@@ -49,8 +49,12 @@ the protocol.`,
 	return cmd
 }
 
-// endGrace is the time that sessions may take to end after the editor has gone.
-const endGrace = 10 * time.Second
+// endGrace is the time that sessions may take to end after the editor has gone, and writeGrace
+// the part of it in which messages are written.
+const (
+	endGrace   = 10 * time.Second
+	writeGrace = time.Second
+)
 
 // serve serves until ctx ends or the editor disconnects; neither is an error.
 func serve(ctx context.Context, p *program.Program, g *program.Flags, f conversation.Flags) error {
@@ -67,8 +71,14 @@ func serve(ctx context.Context, p *program.Program, g *program.Flags, f conversa
 	case <-a.out.Broken():
 	case <-ctx.Done():
 	}
-	a.closeAll(endGrace)
+	a.endAll()
 	return nil
+}
+
+// endAll ends the sessions, also if the editor does not read.
+func (a *server) endAll() {
+	defer time.AfterFunc(writeGrace, a.out.Close).Stop()
+	a.closeAll(endGrace)
 }
 
 // connect connects the agent to an editor. done is closed when the editor has gone.

@@ -38,8 +38,8 @@ type editor struct {
 	more    chan struct{} // capacity 1: an update has arrived
 }
 
-// edit starts an agent with a scripted model and an editor that is connected to it.
-func edit(t *testing.T, turns string, args ...func(g *program.Flags)) *editor {
+// agentOf returns an agent with a scripted model, and its workspace.
+func agentOf(t *testing.T, turns string, args ...func(g *program.Flags)) (a *server, dir string) {
 	t.Helper()
 	home := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -58,11 +58,16 @@ func edit(t *testing.T, turns string, args ...func(g *program.Flags)) *editor {
 	}
 	p.Keys = credentials.Open(program.KeysFile(g), nil)
 	p.Providers = providers.All{Keys: func() *credentials.Store { return p.Keys }}
+	return newServer(p, g, conversation.Flags{}), dir
+}
 
+// edit starts an agent with a scripted model and an editor that is connected to it.
+func edit(t *testing.T, turns string, args ...func(g *program.Flags)) *editor {
+	t.Helper()
+	a, dir := agentOf(t, turns, args...)
 	e := &editor{t: t, dir: dir, held: map[string]string{}, more: make(chan struct{}, 1), answer: selects("proceed_once")}
 	toAgent, fromEditor := io.Pipe()
 	toEditor, fromAgent := io.Pipe()
-	a := newServer(p, g, conversation.Flags{})
 	a.connect(fromAgent, toAgent)
 	e.agent = a
 	e.conn = sdk.NewClientSideConnection(e, fromEditor, toEditor)

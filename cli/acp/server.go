@@ -33,6 +33,8 @@ type server struct {
 	// patience is the time that the editor may take to return a text that it holds.
 	patience time.Duration
 
+	loading chan struct{} // capacity 1: held while a recorded session is opened
+
 	mu       sync.Mutex
 	client   sdk.ClientCapabilities
 	sessions map[string]*session
@@ -46,7 +48,7 @@ var (
 )
 
 func newServer(p *program.Program, g *program.Flags, f conversation.Flags) *server {
-	return &server{program: p, global: g, flags: f, patience: 5 * time.Second, sessions: map[string]*session{}}
+	return &server{program: p, global: g, flags: f, patience: 5 * time.Second, loading: make(chan struct{}, 1), sessions: map[string]*session{}}
 }
 
 // setupMethod is the only authentication method.
@@ -114,25 +116,19 @@ func (a *server) NewSession(ctx context.Context, r sdk.NewSessionRequest) (sdk.N
 // LoadSession implements [sdk.AgentLoader]. The recorded conversation is sent before
 // the response.
 func (a *server) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	s, err := a.open(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, load: true, id: string(r.SessionId), replay: true})
+	s, err := a.load(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, id: string(r.SessionId), replay: true})
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
-	}
-	s.begin(nil)
-	select {
-	case <-s.started:
-	case <-ctx.Done():
 	}
 	return sdk.LoadSessionResponse{Modes: s.modes()}, nil
 }
 
 // ResumeSession implements [sdk.Agent].
 func (a *server) ResumeSession(ctx context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	s, err := a.open(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, load: true, id: string(r.SessionId)})
+	s, err := a.load(ctx, setup{cwd: r.Cwd, dirs: r.AdditionalDirectories, servers: r.McpServers, id: string(r.SessionId)})
 	if err != nil {
 		return sdk.ResumeSessionResponse{}, err
 	}
-	s.begin(nil)
 	return sdk.ResumeSessionResponse{Modes: s.modes()}, nil
 }
 

@@ -60,7 +60,35 @@ type session struct {
 // unsupported lists the built-in commands that have no meaning in an editor.
 var unsupported = [...]string{"quit", "clear", "chat", "copy", "resume", "theme", "restore", "rewind", "editor", "permissions"}
 
-// open opens a session and waits until it is open. ctx ends the waiting only.
+// load opens a recorded session and begins its updates, one session after another.
+func (a *server) load(ctx context.Context, o setup) (*session, error) {
+	select {
+	case a.loading <- struct{}{}:
+		defer func() { <-a.loading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	o.load = true
+	s, err := a.open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.begin(nil)
+	if !o.replay {
+		return s, nil
+	}
+	select {
+	case <-s.started: // the conversation was sent
+		return s, nil
+	case <-s.done:
+		return nil, invalid("The session was closed.")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// open opens a session and waits until it is open. ctx ends the waiting only. An open session with the
+// same recording ends once everything else is ready, so that a refused request has no effect.
 func (a *server) open(ctx context.Context, o setup) (*session, error) {
 	if !filepath.IsAbs(o.cwd) {
 		return nil, invalid("cwd must be an absolute path, not %q.", o.cwd)
@@ -78,7 +106,6 @@ func (a *server) open(ctx context.Context, o setup) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.end(o.id)
 	s := &session{
 		cwd: o.cwd, replay: o.replay, agent: a, opened: make(chan struct{}), begun: make(chan struct{}), started: make(chan struct{}),
 		done: make(chan struct{}), lane: make(chan struct{}, 1),
@@ -88,6 +115,8 @@ func (a *server) open(ctx context.Context, o setup) (*session, error) {
 	p, g, f := *a.program, *a.global, a.flags
 	g.Cwd, g.IncludeDirs = o.cwd, slices.Concat(g.IncludeDirs, o.dirs)
 	f.Resume, f.Exact = o.id, true
+	var once sync.Once
+	f.Resuming = func(ctx context.Context) { once.Do(func() { a.end(ctx, o.id) }) }
 	b := &buffers{session: s}
 	options := chat.HostOptions{Program: &p, Global: &g, Flags: &f, Unsupported: unsupported[:], Adjust: func(c *config.Parameters, hide *redact.Masker) {
 		hide.Add(secrets...)
@@ -129,14 +158,18 @@ func (a *server) add(s *session) error {
 	return nil
 }
 
-// end ends the session with an id, if it is open, and waits for it.
-func (a *server) end(id string) {
+// end ends the session with an id, if it is open, and waits for it until ctx ends.
+func (a *server) end(ctx context.Context, id string) {
 	a.mu.Lock()
 	s := a.sessions[id]
 	a.mu.Unlock()
-	if s != nil {
-		s.close()
-		<-s.done
+	if s == nil {
+		return
+	}
+	s.close()
+	select {
+	case <-s.done:
+	case <-ctx.Done():
 	}
 }
 

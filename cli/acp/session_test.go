@@ -1,7 +1,11 @@
 package acp
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -262,4 +266,73 @@ func TestSeveralSessions(t *testing.T) {
 	require.ErrorContains(t, err, "-32602")
 	_, err = e.conn.ListSessions(t.Context(), sdk.ListSessionsRequest{Cursor: sdk.Ptr("2")})
 	require.ErrorContains(t, err, "-32602")
+}
+
+// FD-02: a refused request to load or resume an open session has no effect on it, not even on its prompt.
+func TestRefusedLoad(t *testing.T) {
+	e := edit(t, `{"turns": [{"calls": [{"tool": "run_shell_command", "args": {"command": "touch begun; until [ -e go ]; do sleep 0.01; done"}}]}, {"text": "ok"}, {"text": "again"}]}`)
+	id := e.open(false)
+	done := make(chan sdk.StopReason, 1)
+	go func() { done <- e.say(id, "Run it.") }()
+	e.until(func(u sdk.SessionUpdate) bool {
+		return u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil && *u.ToolCallUpdate.Status == sdk.ToolCallStatusInProgress
+	})
+	elsewhere := t.TempDir()
+	_, err := e.conn.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: elsewhere, McpServers: []sdk.McpServer{}})
+	require.ErrorContains(t, err, "-32002")
+	_, err = e.conn.ResumeSession(t.Context(), sdk.ResumeSessionRequest{SessionId: id, Cwd: elsewhere, McpServers: []sdk.McpServer{}})
+	require.ErrorContains(t, err, "-32002")
+	e.write("go", "")
+	require.Equal(t, sdk.StopReasonEndTurn, <-done)
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(id, "Again."))
+	require.Equal(t, "okagain", said(e.take()))
+}
+
+// FD-02: requests to load one session at the same time succeed.
+func TestConcurrentLoads(t *testing.T) {
+	e := edit(t, `{"turns": [{"text": "one"}, {"text": "two"}]}`)
+	id := e.open(false)
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(id, "Say one."))
+	failures := make(chan error, 3)
+	for range cap(failures) {
+		go func() {
+			_, err := e.conn.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: e.dir, McpServers: []sdk.McpServer{}})
+			failures <- err
+		}()
+	}
+	for range cap(failures) {
+		require.NoError(t, <-failures)
+	}
+	e.take()
+	require.Equal(t, sdk.StopReasonEndTurn, e.say(id, "Say it."))
+	require.NotEmpty(t, said(e.take()))
+}
+
+// FD-02: the sessions end with the connection although the editor does not read.
+func TestEndsWithoutReader(t *testing.T) {
+	a, dir := agentOf(t, patchTurns)
+	toAgent, fromEditor := io.Pipe()
+	toEditor, fromAgent := io.Pipe()
+	done := a.connect(fromAgent, toAgent)
+	line, err := json.Marshal(sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}})
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(fromEditor, `{"jsonrpc":"2.0","id":1,"method":"session/new","params":%s}`+"\n", line)
+	require.NoError(t, err)
+	answer, err := bufio.NewReaderSize(toEditor, 16).ReadString('\n')
+	require.NoError(t, err)
+	var m struct{ Result sdk.NewSessionResponse }
+	require.NoError(t, json.Unmarshal([]byte(answer), &m), answer)
+	_, err = fmt.Fprintf(fromEditor, `{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"Hi"}]}}`+"\n", m.Result.SessionId)
+	require.NoError(t, err)
+	require.NoError(t, fromEditor.Close())
+	<-done
+	s, err := a.session(m.Result.SessionId)
+	require.NoError(t, err)
+	a.endAll()
+	select {
+	case <-s.done:
+	default:
+		t.Error("the session has not ended")
+	}
+	require.NoError(t, toEditor.Close()) // the write that was left behind
 }

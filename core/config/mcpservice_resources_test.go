@@ -87,6 +87,48 @@ func TestMCPServiceWatch(t *testing.T) {
 	await(mcp.Change{Resource: "file://" + path})
 	s.write("FETTLE.md", "More.\n")
 	await(mcp.Change{Resources: true})
+
+	// Those that an access has found are current, too.
+	below := s.write("sub/deep/AGENTS.md", "Be kind.\n")
+	s.write("sub/deep/a.txt", "x")
+	text := func(path string) string {
+		t.Helper()
+		got, err := s.Read(t.Context(), "file://"+path)
+		if fault.CodeOf(err) == fault.FileNotFound {
+			return "not found"
+		}
+		require.NoError(t, err)
+		return got[0].Text
+	}
+	list := func() (uris []string) {
+		t.Helper()
+		all, err := s.Resources(t.Context())
+		require.NoError(t, err)
+		for _, r := range all {
+			uris = append(uris, r.URI)
+		}
+		return uris
+	}
+	callAs(t, s.Service, &client{}, "read_file", map[string]any{"file_path": "sub/deep/a.txt"})
+	await(mcp.Change{Resources: true})
+	require.Contains(t, list(), "file://"+below)
+	require.NoError(t, os.WriteFile(below, []byte("Be kinder.\n"), 0o644))
+	await(mcp.Change{Resource: "file://" + below})
+	require.Equal(t, "Be kinder.\n", text(below))
+	require.NoError(t, os.Remove(below))
+	await(mcp.Change{Resources: true})
+	require.Equal(t, "not found", text(below))
+	require.NotContains(t, list(), "file://"+below)
+	require.NoError(t, os.Remove(path)) // replaced, as editors do
+	await(mcp.Change{Resources: true})
+	s.write("AGENTS.md", "Be precise.\n")
+	await(mcp.Change{Resources: true})
+	require.NoError(t, os.WriteFile(path, []byte("Be quick.\n"), 0o644))
+	await(mcp.Change{Resource: "file://" + path})
+	require.Equal(t, "Be quick.\n", text(path))
+	s.write("sub/deep/AGENTS.md", "Be back.\n")
+	await(mcp.Change{Resources: true})
+	require.Equal(t, "Be back.\n", text(below))
 }
 
 // EX-20: live output reaches the client as whole lines.

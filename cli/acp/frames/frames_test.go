@@ -49,15 +49,17 @@ func TestReader(t *testing.T) {
 	cancel := `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"a"}}`
 	request := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`
 	answer := `{"jsonrpc":"2.0","id":1,"result":null}`
-	in := strings.Join([]string{prompt("a"), cancel, prompt("busy"), prompt("b"), answer, request, "garbage", `{"jsonrpc":"2.0","method":"x"}`, ""}, "\r\n")
+	noID := `{"jsonrpc":"2.0","id":null,"method":"session/list"}`
+	in := strings.Join([]string{prompt("a"), cancel, prompt("busy"), prompt("b"), answer, request, noID, "garbage", `{"jsonrpc":"2.0","method":"x"}`, ""}, "\r\n")
 	var out bytes.Buffer
 	n := &noted{refused: "busy"}
 	got, err := readAll(strings.NewReader(in), &out, n)
 	require.NoError(t, err)
 	require.Equal(t, strings.Join([]string{prompt("a"), prompt("b"), answer, request, ""}, "\n"), string(got))
 	require.Equal(t, []string{"prompt a", "cancel a", "prompt b", "cancel request 1"}, n.all)
-	require.Equal(t, 2, strings.Count(out.String(), "\n"))
+	require.Equal(t, 3, strings.Count(out.String(), "\n"))
 	require.Contains(t, out.String(), "not now")
+	require.Contains(t, out.String(), `"id":null,"error":{"code":-32600`)
 	require.Contains(t, out.String(), `"id":null,"error":{"code":-32700`)
 }
 
@@ -112,6 +114,43 @@ func TestEndWaitsForAnswers(t *testing.T) {
 		})
 	}
 }
+
+// FD-02: the end of the input is reported although the client reads no answer, and Close ends the
+// calls of Write that wait for it.
+func TestEndWithoutReader(t *testing.T) {
+	for name, line := range map[string]string{"answers": `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, "refusals": "garbage"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				released := make(chan struct{})
+				w := NewWriter(writerFunc(func(p []byte) (int, error) {
+					<-released
+					return len(p), nil
+				}))
+				failed := make(chan error, 2)
+				for range 2 {
+					go func() {
+						_, err := w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+						failed <- err
+					}()
+				}
+				synctest.Wait()
+				start := time.Now()
+				_, err := io.ReadAll(NewReader(strings.NewReader(strings.Repeat(line+"\n", 20)), w, &noted{}))
+				require.NoError(t, err)
+				require.LessOrEqual(t, time.Since(start), refusalGrace+answerGrace)
+				w.Close()
+				for range 2 {
+					require.ErrorIs(t, <-failed, io.ErrClosedPipe)
+				}
+				close(released)
+			})
+		})
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // FD-02: whatever the client sends, only whole JSON-RPC messages pass, and each answer is
 // one line of JSON.

@@ -37,6 +37,7 @@ type Reader struct {
 	turns Turns
 	rest  []byte // of the current message
 	grace time.Duration
+	last  chan struct{} // closed when the last answer of the reader so far was written; nil: none
 }
 
 // NewReader returns a Reader of r that writes its answers to w.
@@ -48,6 +49,9 @@ func NewReader(r io.Reader, w *Writer, turns Turns) *Reader {
 // ended.
 const answerGrace = 10 * time.Second
 
+// refusalGrace is the same for the reader's own answers.
+const refusalGrace = time.Second
+
 // Read implements [io.Reader]. It reports the end of the input when the requests before it
 // have been answered, or after ten seconds: the SDK gives up its connection at the end.
 // Prompts are not waited for, because the client has gone.
@@ -55,6 +59,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		line, err := r.line()
 		if err != nil {
+			r.flush()
 			r.out.answered(r.grace)
 			return 0, err
 		}
@@ -125,6 +130,9 @@ func (r *Reader) accept(line []byte) bool {
 	}
 	isRequest := len(m.ID) > 0 && string(m.ID) != "null"
 	switch {
+	case m.Method != nil && len(m.ID) > 0 && !isRequest:
+		r.refuse(nil, sdk.NewInvalidRequest(map[string]any{"error": "the id of a request must be a string or a number"}))
+		return false
 	case m.Method == nil && isRequest && len(m.Result) == 0 && len(m.Error) == 0, m.Method == nil && !isRequest && len(m.Error) == 0:
 		r.refuse(m.ID, sdk.NewInvalidRequest(map[string]any{"error": "the message has no method"}))
 		return false
@@ -189,7 +197,8 @@ func idOf(line []byte) json.RawMessage {
 	return m.ID
 }
 
-// refuse answers a message with an error.
+// refuse answers a message with an error. It does not wait, so that the end of the input is noticed
+// even if the client does not read.
 func (r *Reader) refuse(id json.RawMessage, failure *sdk.RequestError) {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -199,7 +208,29 @@ func (r *Reader) refuse(id json.RawMessage, failure *sdk.RequestError) {
 		ID      json.RawMessage   `json:"id"`
 		Error   *sdk.RequestError `json:"error"`
 	}{"2.0", id, failure})
-	if err == nil {
-		_, _ = r.out.Write(append(answer, '\n')) // the writer keeps its error
+	if err != nil {
+		return
+	}
+	before, done := r.last, make(chan struct{})
+	r.last = done
+	go func() {
+		defer close(done)
+		if before != nil {
+			<-before
+		}
+		_, _ = r.out.Write(append(answer, '\n')) // the writer reports its error
+	}()
+}
+
+// flush waits for the answers of the reader, at most for refusalGrace.
+func (r *Reader) flush() {
+	if r.last == nil {
+		return
+	}
+	timer := time.NewTimer(refusalGrace)
+	defer timer.Stop()
+	select {
+	case <-r.last:
+	case <-timer.C:
 	}
 }

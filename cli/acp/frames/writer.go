@@ -11,10 +11,11 @@ import (
 // Writer writes messages, one per call of Write. It is safe for concurrent use.
 type Writer struct {
 	w      io.Writer
+	slot   chan struct{} // capacity 1: held while a message is written
 	broken chan struct{}
+	once   sync.Once // of broken
 
-	mu      sync.Mutex
-	failed  bool
+	mu      sync.Mutex // not held while a message is written
 	awaited []awaited
 	open    map[any]bool  // ids of requests without an answer
 	idle    chan struct{} // closed once open is empty; nil: nothing waits for it
@@ -28,11 +29,15 @@ type awaited struct {
 
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: w, broken: make(chan struct{}), open: map[any]bool{}}
+	return &Writer{w: w, slot: make(chan struct{}, 1), broken: make(chan struct{}), open: map[any]bool{}}
 }
 
-// Broken is closed once a message could not be written.
+// Broken is closed by Close, and once a message could not be written.
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
+
+// Close makes all calls of Write fail, also one that the client does not let end. That one is
+// left behind. It is idempotent.
+func (w *Writer) Close() { w.once.Do(func() { close(w.broken) }) }
 
 // Sent returns a channel that is closed once a result that contains the given JSON
 // member was written, such as "sessionId":"1".
@@ -46,24 +51,54 @@ func (w *Writer) Sent(member string) <-chan struct{} {
 
 // Write writes one message.
 func (w *Writer) Write(message []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.failed {
+	select {
+	case <-w.broken:
+		return 0, io.ErrClosedPipe
+	default:
+	}
+	select {
+	case w.slot <- struct{}{}:
+	case <-w.broken:
 		return 0, io.ErrClosedPipe
 	}
-	n, err := w.w.Write(message)
-	if err != nil {
-		w.failed = true
-		close(w.broken)
-		return n, err
+	kept := bytes.Clone(message) // the write may outlive the call
+	done := make(chan error, 1)
+	go func() {
+		defer func() { <-w.slot }()
+		_, err := w.w.Write(kept)
+		if err == nil {
+			w.written(kept)
+		} else {
+			w.Close()
+		}
+		done <- err
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-w.broken:
+		select {
+		case err = <-done: // the reason
+		default:
+			err = io.ErrClosedPipe
+		}
 	}
+	if err != nil {
+		return 0, err
+	}
+	return len(message), nil
+}
+
+// written reports a written message to those who wait for it.
+func (w *Writer) written(message []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.awaited) > 0 && isResult(message) {
 		w.awaited = w.release(message)
 	}
 	if len(w.open) > 0 && !hasMethod(message) {
 		w.settle(message)
 	}
-	return n, nil
 }
 
 // expect stores that a request has no answer yet.
@@ -73,7 +108,7 @@ func (w *Writer) expect(id json.RawMessage) {
 	w.open[valueOf(id)] = true
 }
 
-// settle removes the request that a message answers.
+// settle removes the request that a message answers. It requires w.mu.
 func (w *Writer) settle(answer []byte) {
 	var m struct {
 		ID json.RawMessage `json:"id"`
@@ -113,7 +148,7 @@ func valueOf(id json.RawMessage) (value any) {
 	return value
 }
 
-// release reports a result to those who wait for it, and returns the others.
+// release reports a result to those who wait for it, and returns the others. It requires w.mu.
 func (w *Writer) release(message []byte) (others []awaited) {
 	for _, a := range w.awaited {
 		if bytes.Contains(message, a.mark) {

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -14,10 +15,12 @@ import (
 
 // Flags are the command-line flags of a prompt run.
 type Flags struct {
-	Prompt    string
-	Format    string // "": from the settings
-	Resume    string // names a session; "": a new session
-	Exact     bool   // Resume is a whole id
+	Prompt string
+	Format string // "": from the settings
+	Resume string // names a session; "": a new session
+	Exact  bool   // Resume is a whole id
+	// Resuming is called once the recording that Resume names was found and read, before it is opened; nil: not.
+	Resuming  func(context.Context)
 	SessionID string // id of a new session; "": random
 	NoRecord  bool
 	Fork      string // names the fork that the prompt works in, or [NewFork]; "": none

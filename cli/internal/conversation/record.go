@@ -89,6 +89,11 @@ func (t *Setup) ResumeRecord(ctx context.Context, c *config.Config, r *Record, r
 	if err == nil && t.Flags.Exact && summary.ID != ref {
 		err = fault.New(fault.SessionNotFound, "cli", "There is no recorded session with the id "+display.Line(ref)+".", "fettle sessions list lists the sessions.")
 	}
+	if err == nil && t.Flags.Resuming != nil {
+		if _, err = r.Store.Load(ctx, summary.ID); err == nil {
+			t.Flags.Resuming(ctx)
+		}
+	}
 	if err != nil {
 		return opening, Failure(ctx, err)
 	}

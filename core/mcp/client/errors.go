@@ -80,12 +80,12 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 	if f := fault.As(err); f != nil {
 		return f
 	}
+	cause := context.Cause(ctx) // before lostBy, which is set before a loss ends ctx
 	if lost := s.lostBy(); lost != nil {
 		return lost
 	}
 	server := "The MCP server " + quoted(s.name)
 	answer, refused := answerOf(err)
-	cause := context.Cause(ctx)
 	switch {
 	case refused && answer.Code == codeTooLarge:
 		return fault.Wrap(fault.MCPToolError, "mcp.call", server+" answered with more than the limit of "+strconv.Itoa(s.d.o.MaxMessage)+" bytes.", "Request less at once.", quiet(err, s.mask))

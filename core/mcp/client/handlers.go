@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,10 @@ func (s *session) newClient() *sdk.Client {
 	return client
 }
 
+// codeUnsupported is the SDK's code for a method without a handler, which is no code of
+// JSON-RPC.
+const codeUnsupported = -31001
+
 // receive is the middleware for requests and notifications of the server: it
 // answers messages that the SDK cannot handle with an error, and refreshes the
 // roots.
@@ -70,7 +75,11 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 			}
 		}()
 		if method != "roots/list" {
-			return next(ctx, method, r)
+			result, err = next(ctx, method, r)
+			if answer := (*jsonrpc.Error)(nil); errors.As(err, &answer) && answer.Code == codeUnsupported {
+				err = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: answer.Message}
+			}
+			return result, err
 		}
 		if s.h.Roots == nil {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client has no roots"}

@@ -52,6 +52,7 @@ func newLineConn(t *tap, r io.Reader, w io.WriteCloser, limit int, probe time.Du
 		tap: t, max: limit, probe: probe, lines: make(chan []byte), out: make(chan []byte, 16),
 		closed: make(chan struct{}), atEnd: make(chan struct{}), ended: make(chan error, 1),
 	}
+	t.refuseID = c.refuse
 	c.wg.Add(2)
 	go func() { defer c.wg.Done(); defer close(c.atEnd); c.read(r) }()
 	go func() { defer c.wg.Done(); c.write(w) }()
@@ -215,6 +216,21 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// refuse answers a request of the server whose id cannot be used. It does not wait for the
+// server to read.
+func (c *lineConn) refuse() {
+	answer := encode(envelope{
+		Version: []byte(`"2.0"`), ID: []byte("null"),
+		Error: encode(map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": "the id must be a string, or an integer of at most 2^53-1"}),
+	})
+	go func() {
+		select {
+		case c.out <- append(answer, '\n'):
+		case <-c.closed:
+		}
+	}()
 }
 
 // awaitAnswer answers server/discover on behalf of a server that takes too long:

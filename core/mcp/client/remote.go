@@ -101,6 +101,7 @@ func (r *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	r.learn(q.URL)
 	if err := r.check(q.URL); err != nil {
+		r.tap.settle(q.Context(), true)
 		return nil, err
 	}
 	var id, method string
@@ -124,6 +125,9 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 		response, err = r.send(q)
 	}
 	r.tap.delivered(method)
+	if q.Method == http.MethodPost {
+		r.tap.settle(q.Context(), isDeclined(response, err))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +146,16 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return response, nil
+}
+
+// isDeclined reports whether the outcome of a request means that the server did not take it: no
+// connection, a redirection, or a status of the client's mistakes. Any other status may come from a gateway.
+func isDeclined(response *http.Response, err error) bool {
+	if err == nil {
+		return response.StatusCode >= 300 && response.StatusCode < 500
+	}
+	var operation *net.OpError
+	return errors.As(err, &operation) && (operation.Op == "dial" || operation.Op == "proxyconnect")
 }
 
 func (r *remote) note(status int) {

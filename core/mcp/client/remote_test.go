@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -286,4 +287,55 @@ func TestHangingRemote(t *testing.T) {
 	cancel()
 	_, err = client.New(client.Options{}).Dial(ctx, mcp.ServerSpec{Name: "w", URL: web.URL}, mcp.Handlers{})
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+}
+
+// A call that a server may have run although it did not answer is reported as such; one that it did not
+// take is not.
+func TestUnknownEffect(t *testing.T) { // the servers' own goroutines are not ended
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, nobody.Close())
+	for name, tt := range map[string]struct {
+		answer  func(w http.ResponseWriter)
+		unknown bool
+	}{
+		"the stream ends": {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }, true},
+		"accepted":        {func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) }, true},
+		"empty":           {func(w http.ResponseWriter) { w.Header().Set("Content-Type", "application/json") }, true},
+		"text":            {func(w http.ResponseWriter) { fmt.Fprint(w, "fine") }, true},
+		"broken off":      {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, true},
+		"a gateway":       {func(w http.ResponseWriter) { w.WriteHeader(http.StatusGatewayTimeout) }, true},
+		"bad request":     {func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadRequest) }, false},
+		"gone":            {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			handler := streamable(newServer(&sdk.ServerOptions{SupportedProtocolVersions: []string{"2025-06-18"}}), nil)
+			web := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err == nil && strings.Contains(string(body), "tools/call") {
+					tt.answer(w)
+					return
+				}
+				r.Body = io.NopCloser(strings.NewReader(string(body)))
+				handler.ServeHTTP(w, r)
+			})
+			var gone atomic.Bool
+			dialer := client.New(client.Options{Proxy: func(*http.Request) (*url.URL, error) {
+				if gone.Load() {
+					return &url.URL{Scheme: "http", Host: nobody.Addr().String()}, nil
+				}
+				return nil, nil
+			}})
+			s, err := dialer.Dial(t.Context(), mcp.ServerSpec{Name: "w", URL: web.URL, Transport: mcp.TransportHTTP}, mcp.Handlers{})
+			require.NoError(t, err)
+			defer s.Close() //nolint:errcheck // ends it
+			gone.Store(tt.answer == nil)
+			_, err = s.Call(t.Context(), "echo", nil, nil)
+			f := fault.As(err)
+			require.NotNil(t, f)
+			require.Equal(t, fault.MCPServerUnavailable, f.Code, "%v", err)
+			require.Equal(t, tt.unknown, strings.Contains(f.Message, "Whether the call took effect is unknown."), f.Message)
+			require.Equal(t, tt.unknown, strings.Contains(f.Remedy, "Check its effects before you try again."), f.Remedy)
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,6 +132,18 @@ func withoutEffect(err error) error {
 	return &f
 }
 
+// effectUnknown adds to the error of a call that the server may have run it.
+func effectUnknown(err error) error {
+	f := *fault.As(err)
+	f.Message += " Whether the call took effect is unknown."
+	remedy := "Check its effects before you try again."
+	if f.Remedy != "" && !strings.HasPrefix(f.Remedy, "Try again") {
+		remedy += " " + f.Remedy
+	}
+	f.Remedy = remedy
+	return &f
+}
+
 // notRun marks an error of a request that the server has not begun to run.
 type notRun struct{ cause error }
 
@@ -190,8 +203,11 @@ func (s *session) ask(ctx context.Context, method, token string, progress func(h
 	})
 	notRun := s.tap.forget(c)
 	if err != nil {
-		if notRun && fault.CodeOf(err) == fault.MCPServerUnavailable {
+		switch lost := fault.CodeOf(err) == fault.MCPServerUnavailable; {
+		case lost && notRun:
 			err = withoutEffect(err)
+		case lost && method == methodCall && !c.declined.Load():
+			err = effectUnknown(err)
 		}
 		return nil, err // raw may still be written to
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +26,8 @@ type tap struct {
 	late    bool                // the server has not answered server/discover in time
 
 	cancels chan struct{} // receives a value for each call cancelled at the server
+	// refuseID answers a request of the server whose id cannot be used; nil: it is dropped.
+	refuseID func()
 }
 
 // capture is one request of a session, or the sequence of requests of a call with
@@ -34,6 +37,7 @@ type capture struct {
 	progress func(host.Progress) // nil: dropped
 	raw      json.RawMessage     // the last result; read when the SDK has returned
 	running  atomic.Bool         // the SDK may still send something
+	declined atomic.Bool         // the server did not take the last request
 	sent     int                 // number of requests sent to the server, protected by tap.mu
 	refused  bool                // the server did not know the session of the last one; likewise
 
@@ -93,6 +97,13 @@ func (t *tap) refuse(ctx context.Context) {
 	}
 }
 
+// settle records whether the server declined the request sent with ctx.
+func (t *tap) settle(ctx context.Context, declined bool) {
+	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
+		c.declined.Store(declined)
+	}
+}
+
 // delivered records a message that has been sent to the server.
 func (t *tap) delivered(method string) {
 	if method == "notifications/cancelled" {
@@ -139,6 +150,13 @@ func keyOf(id []byte) string {
 	return string(id)
 }
 
+// isID reports whether an id is a string, or an integer that the SDK does not change.
+func isID(id []byte) bool {
+	const most = 1<<53 - 1
+	n, err := strconv.ParseInt(strings.TrimSuffix(string(id), ".0"), 10, 64)
+	return id[0] == '"' || err == nil && -most <= n && n <= most
+}
+
 // sent records a message to the server. It returns the message's id and method,
 // "" for none.
 func (t *tap) sent(ctx context.Context, message []byte) (id, method string) {
@@ -177,6 +195,12 @@ func (t *tap) received(message []byte) []byte {
 		return message
 	}
 	switch {
+	case e.Method != "" && len(e.ID) > 0 && !isID(e.ID):
+		if t.refuseID != nil {
+			t.refuseID()
+		}
+		e.ID = nil // the SDK ignores a request without one
+		return encode(e)
 	case e.Method == "notifications/progress" && len(e.ID) == 0:
 		t.tell(e.Params)
 	case e.Method == "elicitation/create" && len(e.ID) > 0:

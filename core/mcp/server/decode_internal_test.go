@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EX-20: a message is decoded as by the SDK, and requests without its decoder.
+// EX-20: a message is decoded as by the SDK, except for IDs that it would change, and requests without its decoder.
 func TestDecodeMessage(t *testing.T) {
 	same := func(text string) {
 		t.Helper()
@@ -19,6 +20,10 @@ func TestDecodeMessage(t *testing.T) {
 		}
 		want, wantErr := jsonrpc.DecodeMessage([]byte(text))
 		got, err := decodeMessage([]byte(text))
+		if errors.Is(err, errID) {
+			require.Regexp(t, `"id":(null|1\.5|1e300|\[\]|true|9007199254740993)`, text)
+			return
+		}
 		if wantErr != nil {
 			require.EqualError(t, err, wantErr.Error(), text)
 			return
@@ -53,5 +58,15 @@ func TestDecodeMessage(t *testing.T) {
 			chosen = append(chosen, parts[random.IntN(len(parts))])
 		}
 		same("{" + strings.Join(chosen, ", ") + "}")
+	}
+}
+
+// EX-20: a refusal names the ID of its message if the ID is readable, with all its digits.
+func TestReadableID(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":9007199254740993,"method":"a"}`: "9007199254740993", `{"id":"\u0061"}`: `"\u0061"`, `{"id": -1 }`: "-1",
+		`{"id":99999999999999999999999}`: "", `{"id":1.5}`: "", `{"id":null}`: "", `{"id":[1]}`: "", `{"ID":1}`: "", `[1]`: "", `7`: "", `{}`: "",
+	} {
+		require.Equal(t, want, string(readableID([]byte(text))), text)
 	}
 }

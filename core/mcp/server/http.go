@@ -1,17 +1,13 @@
 package server
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -154,6 +150,12 @@ func (h *handler) serveSession(w http.ResponseWriter, r *http.Request, id, holde
 		r = r.Clone(r.Context())
 		r.Header.Set(revisionHeader, agreed)
 	}
+	if r.Method == http.MethodPost {
+		body, ok := h.body(w, r)
+		if !ok || !screen(w, r, body) {
+			return
+		}
+	}
 	h.serve(w, r, v.session)
 }
 
@@ -171,7 +173,7 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 		return
 	}
 	body, ok := h.body(w, r)
-	if !ok || !begins(w, r, body) {
+	if !ok || !begins(w, r, body) || !screen(w, r, body) {
 		return
 	}
 	client, discovers := clientOf(body, holder)
@@ -222,6 +224,7 @@ func (h *handler) newVisit(w http.ResponseWriter, r *http.Request, holder string
 		unavailable(w)
 		return nil
 	}
+	v.acceptRefused()
 	context.AfterFunc(v.ctx, func() { h.end(v) }) // including an end by the Server
 	return v
 }
@@ -231,7 +234,7 @@ func (h *handler) serveOnce(w http.ResponseWriter, r *http.Request, holder strin
 	var body []byte
 	if r.Method == http.MethodPost {
 		var ok bool
-		if body, ok = h.body(w, r); !ok {
+		if body, ok = h.body(w, r); !ok || !screen(w, r, body) {
 			return
 		}
 	}
@@ -246,48 +249,9 @@ func (h *handler) serveOnce(w http.ResponseWriter, r *http.Request, holder strin
 		return
 	}
 	defer s.release()
+	s.acceptRefused()
 	s.declareCalled(r, body)
 	h.serve(w, r, s)
-}
-
-// body reads a request's body before any resource is reserved for it, so that an
-// unfinished request occupies only its connection. It reports false if it has
-// answered the request.
-func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.srv.o.RequestBytes)))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		http.Error(w, "the request's body is too large", http.StatusRequestEntityTooLarge)
-		return nil, false
-	}
-	if err != nil {
-		http.Error(w, "the request's body cannot be read", http.StatusBadRequest)
-		return nil, false
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, true
-}
-
-// begins refuses calls that require a session and name none; the SDK refuses
-// other requests that do not begin a session.
-func begins(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	m, err := jsonrpc.DecodeMessage(body)
-	call, ok := m.(*jsonrpc.Request)
-	if err != nil || !ok || !call.IsCall() || r.Header.Get(revisionHeader) >= revision2026 {
-		return true
-	}
-	switch call.Method {
-	case "initialize", "server/discover", "ping":
-		return true
-	}
-	text, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.ID, Error: errNoSession})
-	if err != nil {
-		http.Error(w, errNoSession.Message, http.StatusBadRequest)
-		return false
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusBadRequest)
-	_, _ = w.Write(text)
-	return false
 }
 
 // reserve reserves a place for a session, or answers that none is free.

@@ -415,3 +415,49 @@ func TestHundredClients(t *testing.T) {
 		return left == ""
 	})
 }
+
+// EX-20: a request that is not passed on is answered with a JSON-RPC error, and concerns no other one of its
+// batch.
+func TestRefusedOverHTTP(t *testing.T) {
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	initialized := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	for name, tt := range map[string]struct {
+		body   string
+		status int
+		want   []string // parts of the answer
+	}{
+		"more than one value":    {ping + ping, 400, []string{`"id":null`, "-32700"}},
+		"text after the message": {ping + "x", 400, []string{`"id":null`, "-32700"}},
+		"an empty batch":         {"[]", 400, []string{`"id":null`, "-32600"}},
+		"a fraction as ID":       {strings.Replace(ping, "1", "1.5", 1), 400, []string{"-32600"}},
+		"an ID of 2^53":          {`{"jsonrpc":"2.0","id":9007199254740992,"method":"ping"}`, 400, []string{`"id":9007199254740992,`, "-32600"}},
+		"an ID of 24 digits":     {`{"jsonrpc":"2.0","id":100000000000000000000000,"method":"ping"}`, 400, []string{`"id":null`, "-32600"}},
+		"no ID":                  {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, 400, []string{`"id":null`, "-32600"}},
+		"the largest ID":         {`{"jsonrpc":"2.0","id":9007199254740991,"method":"ping"}`, 200, []string{`"id":9007199254740991,"result":{}`}},
+		"a wrong version":        {`{"jsonrpc":"1.0","id":"x","method":"ping"}`, 400, []string{`"id":"x"`, "-32600"}},
+		"an unknown method":      {`{"jsonrpc":"2.0","id":1,"method":"tools/invent","params":{}}`, 200, []string{`"id":1,`, "-32601", "the requested method"}},
+		"the method of refusals": {`{"jsonrpc":"2.0","id":1,"method":"the requested method","params":{"code":1,"message":"m"}}`, 200, []string{`"id":1,`, "-32601"}},
+		"no parameters":          {`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, 200, []string{`"id":1,`, "-32602"}},
+		"a notification with ID": {`{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, 200, []string{`"id":1,`, "-32600"}},
+		"an unknown level":       {`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}`, 200, []string{`"id":1,`, "-32602"}},
+		"unknown notification":   {`{"jsonrpc":"2.0","method":"notifications/invented"}`, 202, nil},
+		"a batch": {"[" + `{"jsonrpc":"2.0","method":"notifications/invented"},` + ping + `,{"jsonrpc":"2.0","id":2,"method":"tools/invent"},` + initialized + "]", 200,
+			[]string{`"id":1,"result":{}`, `"id":2,"error":{"code":-32601`}},
+	} {
+		for kind, o := range map[string]server.HTTPOptions{"session": {}, "stateless": {Stateless: true}} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				w := serveWeb(t, o)
+				headers := []string{"Mcp-Protocol-Version: 2025-03-26"}
+				if !o.Stateless {
+					res, _ := w.do("POST", strings.Replace(hello, "2025-11-25", "2025-03-26", 1))
+					headers = append(headers, "Mcp-Session-Id: "+res.Header.Get("Mcp-Session-Id"))
+				}
+				res, body := w.do("POST", tt.body, headers...)
+				require.Equal(t, tt.status, res.StatusCode, body)
+				for _, part := range tt.want {
+					require.Contains(t, body, part)
+				}
+			})
+		}
+	}
+}

@@ -31,18 +31,20 @@ type lines struct {
 
 	in     chan line // read, not processed yet
 	queue  []jsonrpc.Message
+	last   chan struct{} // closed when the last refusal so far was written; used by Read only
 	writes chan write
 	ended  chan struct{} // closed when nothing is written any more
 	closed chan struct{}
 	once   sync.Once
 
 	mu      sync.Mutex
-	begin   *beginning            // an initialize without an answer; nil: none
-	open    map[jsonrpc.ID]*calls // without an answer
-	sending int                   // answers that are being written
-	drained chan struct{}         // closed when there are neither after the input has ended; nil before
-	encoded map[string][]byte     // responses to direct calls that are not written yet, by their directResult
-	keys    uint64                // of encoded so far
+	begin   *beginning           // an initialize without an answer; nil: none
+	open    map[jsonrpc.ID]*call // without an answer
+	pending int                  // of those, the ones whose answers drain waits for
+	sending int                  // answers that are being written
+	drained chan struct{}        // closed when there are neither after the input has ended; nil before
+	encoded map[string][]byte    // responses to direct calls that are not written yet, by their directResult
+	keys    uint64               // of encoded so far
 }
 
 // line is a line of the input; tooLong marks one that was dropped.
@@ -64,18 +66,21 @@ type beginning struct {
 	answered chan struct{} // closed when it has been answered
 }
 
-// calls are the calls with one ID. There is one, unless a client repeats the ID of a
-// running call: the SDK refuses the second one.
-type calls struct {
-	n     int
+// call is a call without an answer.
+type call struct {
 	batch *batch // nil: not in a batch
+	lasts bool   // it ends with the connection, so that drain does not wait for it
 }
 
-// batch is a set of calls that are answered together.
+// batch is a set of calls that are answered together with the refusals of its
+// malformed members.
 type batch struct {
 	left    int
 	answers []json.RawMessage
 }
+
+// text returns the line of a batch whose calls are all answered.
+func (b *batch) text() ([]byte, error) { return json.Marshal(b.answers) }
 
 // newLines returns a connection that reads in and writes out until it is closed.
 // Its reader ends when in does, which may be later.
@@ -83,8 +88,9 @@ func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, revi
 	c := &lines{
 		out: out, limit: limit, linger: linger, revision: revision,
 		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}),
-		open: map[jsonrpc.ID]*calls{}, encoded: map[string][]byte{},
+		open: map[jsonrpc.ID]*call{}, encoded: map[string][]byte{}, last: make(chan struct{}),
 	}
+	close(c.last)
 	go c.read(bufio.NewReaderSize(in, 64<<10))
 	go c.write()
 	return c
@@ -173,6 +179,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case l, ok := <-c.in:
 			if !ok {
 				c.drain(ctx)
+				c.shut() // a client that does not read cannot block the end
 				return nil, io.EOF
 			}
 			c.accept(ctx, l)
@@ -209,116 +216,6 @@ func (c *lines) drain(ctx context.Context) {
 	}
 }
 
-// accept queues the messages of a line, or answers a malformed one.
-func (c *lines) accept(ctx context.Context, l line) {
-	text := bytes.TrimSpace(l.text)
-	switch {
-	case l.tooLong:
-		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The message is too long.")
-	case !json.Valid(text):
-		c.refuse(ctx, jsonrpc.CodeParseError, "The line is not valid JSON.")
-	case text[0] == '[':
-		c.acceptBatch(ctx, text)
-	default:
-		if m, ok := c.decode(ctx, text); ok {
-			c.register(m, nil)
-		}
-	}
-}
-
-// acceptBatch queues the messages of a batch, to be answered together.
-func (c *lines) acceptBatch(ctx context.Context, text []byte) {
-	if !c.settle(ctx) {
-		return
-	}
-	var all []json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil || len(all) == 0 || !c.batches() {
-		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "Batches are not supported by this revision of the protocol, and no batch may be empty.")
-		return
-	}
-	b := &batch{}
-	var messages []jsonrpc.Message
-	for _, one := range all {
-		m, ok := c.decode(ctx, one)
-		if !ok {
-			continue
-		}
-		messages = append(messages, m)
-	}
-	for _, m := range messages {
-		c.register(m, b)
-	}
-}
-
-// settle waits for the end of a running negotiation of the revision. It reports
-// false if the connection ends.
-func (c *lines) settle(ctx context.Context) bool {
-	c.mu.Lock()
-	begin := c.begin
-	c.mu.Unlock()
-	if begin == nil {
-		return true
-	}
-	select {
-	case <-begin.answered:
-		return true
-	case <-c.closed:
-		return false
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// batches reports whether the client's revision has batches.
-func (c *lines) batches() bool {
-	r := c.revision()
-	return r != "" && r < "2025-06-18"
-}
-
-// decode decodes valid JSON as a message, or answers that it is not a message.
-func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool) {
-	m, err := decodeMessage(text)
-	if err != nil {
-		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message.")
-		return nil, false
-	}
-	if r, ok := m.(*jsonrpc.Request); ok {
-		c.direct(r)
-	}
-	return m, true
-}
-
-// register queues a message and records a call.
-func (c *lines) register(m jsonrpc.Message, b *batch) {
-	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
-		c.mu.Lock()
-		same := c.open[r.ID]
-		if same == nil {
-			same = &calls{batch: b}
-			c.open[r.ID] = same
-		}
-		same.n++
-		if same.batch != nil {
-			same.batch.left++
-		}
-		if r.Method == "initialize" && c.begin == nil {
-			c.begin = &beginning{r.ID, make(chan struct{})}
-		}
-		c.mu.Unlock()
-	}
-	c.queue = append(c.queue, m)
-}
-
-// refuse answers a message without a usable id.
-func (c *lines) refuse(ctx context.Context, code int64, message string) {
-	text, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil, "error": &jsonrpc.Error{Code: code, Message: message},
-	})
-	if err == nil {
-		_ = c.send(ctx, text)
-	}
-}
-
 // Write writes a message.
 func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 	r, ok := m.(*jsonrpc.Response)
@@ -350,7 +247,7 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 		return nil
 	}
 	if b != nil {
-		if text, err = json.Marshal(b.answers); err != nil {
+		if text, err = b.text(); err != nil {
 			return err
 		}
 	}
@@ -361,18 +258,19 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 // soon as it has the answer. It returns the call's batch. It requires c.mu.
 func (c *lines) take(id jsonrpc.ID) *batch {
 	c.sending++
-	same := c.open[id]
-	if same == nil {
+	one := c.open[id]
+	if one == nil {
 		return nil
 	}
-	if same.n--; same.n == 0 {
-		delete(c.open, id)
+	delete(c.open, id)
+	if !one.lasts {
+		c.pending--
 	}
-	return same.batch
+	return one.batch
 }
 
-// idle reports whether no call is open. It requires c.mu.
-func (c *lines) idle() bool { return len(c.open) == 0 && c.sending == 0 }
+// idle reports whether no answer is awaited. It requires c.mu.
+func (c *lines) idle() bool { return c.pending == 0 && c.sending == 0 }
 
 // begun ends the negotiation of the revision.
 func (c *lines) begun() {

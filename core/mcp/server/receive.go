@@ -21,6 +21,9 @@ const (
 	revision2026 = "2026-07-28" // no sessions, no requests to the client
 )
 
+// logLevels are the levels of the protocol.
+var logLevels = []sdk.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"} //lint:ignore SA1019 older revisions have them
+
 // anyObject is the schema of any object.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
@@ -118,6 +121,10 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 				}
 				return next(ctx, method, req)
 			})
+		case *sdk.ServerRequest[*sdk.SetLoggingLevelParams]: //lint:ignore SA1019 older revisions have it
+			if !slices.Contains(logLevels, r.Params.Level) {
+				return nil, errInvalid("There is no log level " + clip(string(r.Params.Level)) + ".")
+			}
 		case *sdk.SubscriptionsListenRequest:
 			return s.listen(ctx, r, next)
 		}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -91,6 +92,31 @@ func TestStdioEnds(t *testing.T) {
 			require.EqualValues(t, 1, shop.cancelled.Load())
 			require.EqualValues(t, 1, shop.closed.Load())
 			require.Zero(t, shop.running.Load())
+		})
+	}
+}
+
+// EX-20: the server ends a while after its input, even if its client reads no answer.
+func TestStdioEndsWithoutReader(t *testing.T) {
+	for name, line := range map[string]string{"answers": request(3, "tools/list", "{}"), "refusals": "garbage\n", "refused batches": "[7]\n"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				shop := newShop()
+				o := options(shop)
+				released, lines := make(chan struct{}), 0
+				out := writerFunc(func(p []byte) (int, error) {
+					if lines++; lines > 1 { // the answer to initialize is read
+						<-released
+					}
+					return len(p), nil
+				})
+				in := strings.NewReader(strings.Replace(hello, "2025-11-25", "2025-03-26", 1) + strings.Repeat(line, 20))
+				start := time.Now()
+				require.NoError(t, server.New(o).Stdio(t.Context(), in, out))
+				require.Equal(t, o.Linger+time.Second, time.Since(start))
+				require.EqualValues(t, 1, shop.closed.Load())
+				close(released)
+			})
 		})
 	}
 }

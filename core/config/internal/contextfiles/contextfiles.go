@@ -60,6 +60,19 @@ func (a Accessed) For(ctx context.Context, path workspace.Path, known func(key s
 	return a.finder.For(ctx, path, known)
 }
 
+// In finds the current instruction files that apply in a directory, as For does for a file there. It finds
+// none if the directory does not exist any more.
+func (f Finder) In(ctx context.Context, dir string, known func(key string) bool) ([]instructions.Document, error) {
+	if f.Untrusted {
+		return nil, nil
+	}
+	p, err := f.Workspace.Resolve(filepath.Join(dir, f.ContextFile))
+	if err != nil {
+		return nil, nil
+	}
+	return f.Accessed().For(ctx, p, known)
+}
+
 // Start finds the initial instruction files: the user's own, those of extensions,
 // then for each directory of the workspace those from its boundary down to it. In
 // an untrusted directory the last group is omitted.

@@ -2,11 +2,14 @@ package serving
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/fettle-dev/fettle/core/config/internal/filewatch"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -14,9 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// documents returns the instruction files that a model of this session would
-// receive: the initial ones, then those found by file accesses. In an untrusted
-// directory they are only the user's own.
+// documents returns the current instruction files that a model of this session would
+// receive: the initial ones, then those of the directories in which file accesses have
+// found some. In an untrusted directory they are only the user's own.
 func (s *served) documents(ctx context.Context) ([]instructions.Document, error) {
 	files, err := s.session.Files()
 	if err != nil {
@@ -26,10 +29,15 @@ func (s *served) documents(ctx context.Context) ([]instructions.Document, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range s.session.Tracker.LoadedByAccess() {
-		if !slices.ContainsFunc(all, func(known instructions.Document) bool { return known.Key == d.Key }) {
-			all = append(all, d)
+	known := func(key string) bool {
+		return slices.ContainsFunc(all, func(d instructions.Document) bool { return d.Key == key })
+	}
+	for _, d := range s.session.Tracker.LoadedByAccess() { // its text is that of the access
+		docs, err := files.In(ctx, filepath.Dir(d.Path), known)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, docs...)
 	}
 	return all, nil
 }
@@ -87,20 +95,48 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// follow begins to watch the instruction files, once; docs is their current
-// content. If they cannot be watched, changes are not reported.
+// follower watches the instruction files that a client has listed.
+type follower struct {
+	mu    sync.Mutex
+	watch filewatch.Watch
+	paths map[string]bool // that are watched
+	ended bool
+}
+
+// follow watches the instruction files, and those of earlier lists; docs is their
+// current content. If they cannot be watched, changes are not reported.
 func (s *served) follow(ctx context.Context, docs []instructions.Document) {
-	s.following.Do(func() {
-		files, err := s.session.Files()
-		if err != nil {
-			return
-		}
-		paths := files.Paths()
-		for _, d := range docs {
-			paths = append(paths, d.Path)
-		}
-		_ = s.watching.Begin(ctx, paths, func(ctx context.Context) { docs = s.compare(ctx, docs) })
-	})
+	files, err := s.session.Files()
+	if err != nil {
+		return
+	}
+	paths := files.Paths()
+	for _, d := range slices.Concat(docs, s.session.Tracker.LoadedByAccess()) {
+		paths = append(paths, d.Path)
+	}
+	s.following.mu.Lock()
+	defer s.following.mu.Unlock()
+	all := maps.Clone(s.following.paths)
+	if all == nil {
+		all = map[string]bool{}
+	}
+	for _, path := range paths {
+		all[path] = true
+	}
+	if s.following.ended || len(all) == len(s.following.paths) {
+		return
+	}
+	s.following.watch.End()
+	s.following.watch, s.following.paths = filewatch.Watch{}, all
+	_ = s.following.watch.Begin(ctx, slices.Sorted(maps.Keys(all)), func(ctx context.Context) { docs = s.compare(ctx, docs) })
+}
+
+// end stops watching and waits for it.
+func (f *follower) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.watch.End()
 }
 
 // compare reports changes of the instruction files, and returns the current ones.

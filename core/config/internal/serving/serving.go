@@ -12,7 +12,6 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/contextfiles"
-	"github.com/fettle-dev/fettle/core/config/internal/filewatch"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/mcpservice"
@@ -90,8 +89,7 @@ type served struct {
 	closed     bool
 
 	changes   Changes // of its resources
-	following sync.Once
-	watching  filewatch.Watch // of instruction files
+	following follower
 }
 
 // servedRun is one running call.
@@ -245,7 +243,7 @@ func (s *served) end() {
 		sub.end()
 	}
 	s.answering.Wait()
-	s.watching.End()
+	s.following.end()
 }
 
 // watch reports changes of the tools and, with WatchFiles, of the resources.
