@@ -75,7 +75,7 @@ func newIndex(rules []*rule, servers []string) *index {
 			s.wild = append(s.wild, r)
 		}
 	}
-	slices.SortFunc(known, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	slices.SortStableFunc(known, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	s.servers = slices.DeleteFunc(slices.Compact(known), func(name string) bool { return name == "" })
 	return s
 }
@@ -175,7 +175,7 @@ func (s *snapshot) collect(id identity, shell bool) *candidates {
 			found.rules = append(found.rules, r)
 		}
 	}
-	slices.SortFunc(found.rules, func(a, b *rule) int { return a.at - b.at })
+	slices.SortStableFunc(found.rules, func(a, b *rule) int { return a.at - b.at })
 	found.rules = slices.Compact(found.rules)
 	for _, ch := range s.checkers {
 		if ch.when.about(id) {

@@ -156,7 +156,7 @@ func (j *judge) wide(i int, inside bool) *rule {
 		for _, r := range patterned {
 			rules = append(rules, r.rule)
 		}
-		slices.SortFunc(rules, func(a, b *rule) int { return a.at - b.at })
+		slices.SortStableFunc(rules, func(a, b *rule) int { return a.at - b.at })
 	}
 	for _, r := range rules {
 		if r.own == ownBuiltins || r.own == ownReadOnly || !r.holds(j.call) || !r.tightens && !r.frees(inside) {

@@ -3,7 +3,6 @@ package rulefile
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 
@@ -116,6 +115,6 @@ func (n *names) similar(name string) []string {
 			distance[known] = d
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return distance[out[i]] < distance[out[j]] })
+	slices.SortStableFunc(out, func(a, b string) int { return distance[a] - distance[b] })
 	return out[:min(len(out), most)]
 }
