@@ -56,7 +56,7 @@ func released(t *testing.T, dir, module, version, day string) {
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
 		t.Errorf("docs/dependencies.md: %s has no valid date: %v", module, err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-mod=mod", "-m", "-f", `{{with .Time}}{{.Format "2006-01-02"}}{{end}}`, module+"@"+version)
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-mod=mod", "-m", "-f", `{{with .Time}}{{.UTC.Format "2006-01-02"}}{{end}}`, module+"@"+version)
 	cmd.Dir, cmd.Env = filepath.Join(root, dir), append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod")
 	out, err := cmd.Output()
 	if known := strings.TrimSpace(string(out)); err == nil && known != "" && known != day {

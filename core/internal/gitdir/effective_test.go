@@ -258,6 +258,7 @@ func TestPlacesOfAConfiguration(t *testing.T) {
 			t.Parallel()
 			top, _ := repositoryLike(t, template)
 			tt.do(t, top)
+			settled(t, top)
 			foreign := gitdir.Foreign(filepath.Join(top, tt.dir))
 			require.Equal(t, tt.none, len(foreign) == 0, "%v", foreign)
 			require.Equal(t, tt.none, gitdir.NewWatch(nil, filepath.Join(top, tt.dir)).UnsafeReason(filepath.Join(top, tt.dir)) == "")

@@ -36,6 +36,15 @@ func TestExpressionsAreValid(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		constants := make(map[string]ast.Expr)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == len(spec.Values) {
+				for i, name := range spec.Names {
+					constants[name.Name] = spec.Values[i]
+				}
+			}
+			return true
+		})
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
@@ -47,7 +56,7 @@ func TestExpressionsAreValid(t *testing.T) {
 			}
 			if x, ok := f.X.(*ast.Ident); ok && x.Name == "lazyregexp" {
 				count++
-				_, err := regexp.Compile(text(t, path, call.Args[0]))
+				_, err := regexp.Compile(text(t, path, call.Args[0], constants))
 				require.NoError(t, err, path)
 			}
 			return true
@@ -58,11 +67,14 @@ func TestExpressionsAreValid(t *testing.T) {
 	require.Greater(t, count, 50)
 }
 
-// text returns the value of a string literal, or of several that are joined.
-func text(t *testing.T, path string, e ast.Expr) string {
+// text returns the value of a string literal, of a constant of the file, or of several that are joined.
+func text(t *testing.T, path string, e ast.Expr, constants map[string]ast.Expr) string {
 	t.Helper()
 	if sum, ok := e.(*ast.BinaryExpr); ok {
-		return text(t, path, sum.X) + text(t, path, sum.Y)
+		return text(t, path, sum.X, constants) + text(t, path, sum.Y, constants)
+	}
+	if name, ok := e.(*ast.Ident); ok && constants[name.Name] != nil {
+		return text(t, path, constants[name.Name], constants)
 	}
 	literal, ok := e.(*ast.BasicLit)
 	require.True(t, ok, "%s: an expression is not a literal", path)
