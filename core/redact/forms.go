@@ -185,6 +185,8 @@ func urlPassword(s string, start, end int) (span, int) {
 		switch c := s[at]; {
 		case c == ':' && colon < 0:
 			colon = at
+		case c == ':' && strings.HasPrefix(s[at:], "://"): // another URL
+			return span{}, 0
 		case c == '\\':
 			code := run(s, at, isBackslash)
 			if strings.HasPrefix(s[code:], "/") { // an escaped one
