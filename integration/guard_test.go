@@ -118,6 +118,10 @@ priority = 100
 					require.Equal(t, policy.Deny, got.Decision, "%s %s", mode, one)
 					continue
 				}
+				if elsewhere := strings.Contains(one.args, `"../x"`) || strings.Contains(one.args, "/passwd") || strings.Contains(one.args, home); elsewhere &&
+					want.Decision == policy.Allow && one.tool != "read_file" && one.tool != "run_shell_command" && mode != policy.ModeYolo {
+					want.Decision = policy.AskUser // fettle refuses it, and an agent would not
+				}
 				require.Equal(t, want.Decision, got.Decision, "%s, trust %q: %s: %s / %s", mode, word, one, want.Reason, got.Reason)
 			}
 		}
@@ -180,7 +184,10 @@ func TestGuardHooksAnswerAsPolicyCheck(t *testing.T) {
 		switch want.Decision {
 		case policy.Allow:
 			require.Contains(t, []string{"", "{}\n"}, silent, "%s %v", cl.name, request)
-			if cl.name != "codex" { // its PreToolUse cannot allow
+			switch path := args["file_path"]; {
+			case strings.HasPrefix(path, "/") && !strings.HasPrefix(path, dir): // fettle refuses it, and an agent would not
+				require.Contains(t, granted, cl.before+question, "%v", request)
+			case cl.name != "codex": // its PreToolUse cannot allow
 				require.Contains(t, granted, cl.before+allow, "%v", request)
 			}
 			return

@@ -22,6 +22,7 @@ var valueSources = []string{
 	"q=$(cat n.txt); x=$(printf %c qZ)", "q=$(cat n.txt); x=$(echo qZ | tr -d Z)", "q=$(cat n.txt); x=$(expr substr qZ 1 1)", "q=$(cat n.txt); x=$(expr qZ : '\\(.\\)')", "q1=$(cat n.txt); x=$(printf q%d 1)",
 	"qq=$(cat n.txt); x=$(echo -n q; echo q)", "q1=$(cat n.txt); x=q; x+=1", "q=$(cat n.txt); y=aq; x=${y#a}", "q=$(cat n.txt); y=Q; x=${y,,}", "q=$(cat n.txt); y=qc; x=${y/c/}", "q=$(cat n.txt); y=aq; x=${y:1}", "q=$(cat n.txt); declare -l x=Q",
 	"q=$(cat n.txt); typeset -l x; x=Q", "q1=$(cat n.txt); y=q; x=$y\"1\"", "qr=$(cat n.txt); x=$(echo \"q'r'\" | xargs)", "q=$(cat n.txt); x=$(git rev-parse q)", "s=$(cat n.txt); x=$(date +s)", "q=$(cat n.txt); x=$(stat -c %s -c %n q)",
+	"q=$(cat n.txt); x=$(echo -e '\\0161')", "q=$(cat n.txt); x=$(printf %b '\\0161')", "q=$(cat n.txt); IFS=Z; y=qZ1; set -- $y; x=$1", "qr=$(cat n.txt); y=(q r); IFS=; x=\"${y[*]}\"",
 	"x=$(awk '{s++; s  =$0; print s}' n.txt)", "x=$(awk '{sub(/.*/,$0,NR); print NR}' n.txt)", "x=$(awk '{s++; a[$0]; for (s in a) print s}' n.txt)", "q=$(cat n.txt); y='\\161'; x=$(printf %b \"$y\")",
 	"x=1", "x=$(wc -l < n.txt)", "x=$(seq 1)", "x=$(grep -c . n.txt)", "x=abc", "x=$(date +%s)", "x=$(wc -l n.txt | cut -d' ' -f1)", "x=$((1+1))", "x=$(wc -l n.txt)", "x=$(stat -c %s n.txt)", "x=$(awk 'END{print NR}' n.txt)",
 }

@@ -32,6 +32,8 @@ func TestEvaluatedValues(t *testing.T) {
 			"b1=$(cat n.txt); x=ab1; echo $((${x:1}))", "b1=$(cat n.txt); x=ab1; y=${x#a}; echo $((y))", "b1=$(cat n.txt); x=b1c; echo $((${x%c}))", "b1=$(cat n.txt); x=B1; echo $((${x,,}))", "b1=$(cat n.txt); x=bc1; echo $((${x/c/}))",
 			"b1=$(cat n.txt); declare -l x=B1; echo $((x))", "B1=$(cat n.txt); typeset -u x; x=b1; echo $((x))", `b1=$(cat n.txt); "declare" -l x=B1; echo $((x))`, `n1=$(cat n.txt); a=n; x=$a"1"; echo $((x))`, "n1=$(cat n.txt); echo $((n'1'))",
 			"REPLY=1; read < n.txt; x=REPLYZ; echo $((${x%Z}))", "x=REPLYZ; echo $((${x%Z}))", "FF=$(cat n.txt); x=$(echo 'obase=16;255' | bc); echo $((x))", `ab=$(cat n.txt); x=$(echo "a'b'" | xargs); echo $((x))`,
+			`q=$(cat n.txt); x=$(echo -e '\0161'); echo $((x))`, `q=$(cat n.txt); x=$(printf %b '\0161'); echo $((x))`, `q=$(cat n.txt); shopt -s xpg_echo; x=$(echo "\0161"); echo $((x))`,
+			"q=$(cat n.txt); IFS=Z; y=qZ1; set -- $y; echo $(($1))", "q=$(cat n.txt); IFS=Z; y=qZ1; for x in $y; do echo $((x)); done", `qr=$(cat n.txt); a=(q r); IFS=; x="${a[*]}"; echo $((x))`, "qr=$(cat n.txt); a=(q r); IFS=; echo $((${a[*]}))",
 			// Programs that print texts, too.
 			"n=$(cat n.txt); x=$(git rev-parse n); echo $((x))", "root=$(cat n.txt); x=$(id -u -n); echo $((x))", "b=$(cat n.txt); x=$(stat -c %s -c %n b); echo $((x))", "b=$(cat n.txt); x=$(stat -c %Y --printf=%n b); echo $((x))",
 			`for f in *; do x=$(stat -c %s a "$f"); echo $((x)); done`, "b=$(cat n.txt); x=$(date -d +1 +b); echo $((x))", "s=$(cat n.txt); x=$(date +s); echo $((x))", "undefined=$(cat n.txt); x=$(getconf _POSIX_FOO); echo $((x))",
@@ -50,6 +52,7 @@ func TestEvaluatedValues(t *testing.T) {
 			"sum=$(awk '{s+=$1} END {print s}' data.csv); echo $((sum / 2))", "n=$(awk 'END{print NR}' data.csv); echo $((n / 2))", `x=5; let x+=1; let "x = x + 1"; echo $x`, "n=$(($(wc -l < a.txt) + 1)); echo $n",
 			`sha=$(git rev-parse HEAD); echo "${sha:0:8}"`, "p=0; go test ./... && ((p++)); echo $p", "echo $((RANDOM % 6))", "x=$(cat a.txt); y=2; echo $((y+1))",
 			"go test ./...; rc=$?; ((rc == 0)) && echo ok", "d=$(date +%Y%m%d); echo $((d))",
+			"n=0; while IFS= read -r l; do n=$((n+1)); done < a.txt; echo $n",
 			"v=v12; n=${v#v}; echo $((n + 1))", "x=$(printf '%02d\\n' 5); n=$(cat a.txt); echo $((x + 1))", `for f in *.txt; do s=$(stat -c %s "$f"); echo $((s + 1)); done`, "h=$(date -d yesterday +%H); echo $((10#$h))",
 			"x=$(awk '/TODO/ {n++} END {print n+0}' a.txt); echo $((x))", "x=$(awk -F, '$3 > 100 && $1 == \"a\" {s += $2 * $4; n++} END {print s}' a.csv); echo $((x))", "x=$(awk '{print NF}' a.txt); echo $((x))", "for i in $(seq -w 1 3); do echo $((10#$i)); done",
 		},

@@ -21,6 +21,10 @@ func TestOperandsThatBecomeOptions(t *testing.T) {
 			`x=$(printf 'x\n--pre=sh' | tail -n1); rg foo $x`, `rg foo $(echo "a --pre=sh" | xargs -n 1)`, "x=$(echo --pre=sh | sort); rg foo $x", "y=Z--pre=sh; rg foo ${y#Z}", `y=Z--pre=sh; rg foo "${y:1}"`, `y=Z--pre=sh; rg foo "${y/Z/}"`,
 			"y=--pre=sh; rg foo ${y%Z}", "y=--PRE=SH; rg foo ${y,,}", "declare -l y=--PRE=SH; rg foo $y", "x=a/--pre=sh; rg foo ${x##*/}", "y=x; rg foo ${y/x/--pre=sh}", "y=xZ--pre=sh; rg foo ${y/x?/}", `a=(Z--pre=sh); rg foo "${a[@]#Z}"`,
 			`set -- Z--pre=sh; rg foo "${1#Z}"`, `for y in Z--pre=sh; do rg foo "${y#Z}"; done`, "y=Z-delete; find . ${y#Z}", `y="${x#Zabc}--pre=sh"; x=Zabc; rg foo $y`,
+			// What is before the option may be empty, or joins it.
+			`find . "$e-exec" ./e \;`, `e=; find . $e-exec ./e \;`, `find . "$@-exec" ./e \;`, `rg "$e--pre=./e" x`, `git log "$e--output=AGENTS.md"`, `sort "$e-oAGENTS.md" f`, `sed "$e-i" s/a/b/ f`,
+			`x=-; x+=-compress-program=./e; sort "$x" f`, `declare x=-; declare x+=-compress-program=./e; sort "$x" f`, `a=(-); a+=-compress-program=./e; sort "$a" f`, `o=f; o+=" --compress-program=./e"; sort $o`,
+			`sort "$(echo -e '\0055-compress-program=./e')" f`, `set -- - -compress-program=./e; IFS=; sort "$*" f`,
 			"find . -- $(cat a.txt)", "tree *", "timeout 5 rg foo *", `set -- *; rg foo "$@"`, `a=(*); rg foo "${a[@]}"`,
 		},
 		policy.Allow: {

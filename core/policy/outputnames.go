@@ -79,7 +79,7 @@ func (o *outputList) unpacked() {
 			if valued := strings.IndexAny(letters, "CDFMSTVo"); valued >= 0 {
 				letters = letters[:valued+1]
 			}
-			stdout = stdout || strings.ContainsAny(letters, "ct")
+			stdout = stdout || strings.ContainsAny(letters, "ct") && o.name != "pixz" || strings.Contains(letters, "c")
 			recursive = recursive || strings.Contains(letters, "r")
 			if strings.ContainsAny(letters, "NS") {
 				lost = o.at + i
@@ -113,9 +113,17 @@ func withoutSuffix(paths []string) []string {
 // listFinds returns the names in the words after the first.
 func listFinds(words []shell.Word) *finding {
 	f := &finding{names: []string{}}
+	if words[0].Text == "ls" && slices.ContainsFunc(words[1:], func(w shell.Word) bool {
+		return isOption(w.Text) && (w.Text[1] != '-' && strings.ContainsAny(w.Text, "aA") || strings.HasPrefix(w.Text, "--al"))
+	}) {
+		f.hidden, f.names = true, nil
+	}
 	for _, w := range words[1:] {
 		for name := range strings.FieldsSeq(unquoted(w.Text)) {
-			f.paths, f.names = append(f.paths, name), append(f.names, path.Base(name))
+			f.paths = append(f.paths, name)
+			if !f.hidden {
+				f.names = append(f.names, path.Base(name))
+			}
 		}
 	}
 	return f

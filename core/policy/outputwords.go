@@ -158,11 +158,14 @@ func (o *outputList) joined(into int, dir string, from []int) {
 	for _, i := range from {
 		w := o.words[i]
 		name := path.Base(w.Text)
-		if name == "." || name == ".." || o.name == "rsync" && strings.HasSuffix(w.Text, "/") {
-			o.found = append(o.found, output{word: into, spreads: dir})
+		remote := ""
+		if o.name == "rsync" || o.name == "scp" {
+			if _, file, ok := strings.Cut(name, ":"); ok {
+				name, remote = file, ":"
+			}
 		}
-		if _, remote, ok := strings.Cut(name, ":"); ok && (o.name == "rsync" || o.name == "scp") {
-			name = remote
+		if name == "." || name == ".." || name == "" && remote != "" || o.name == "rsync" && strings.HasSuffix(w.Text, "/") {
+			o.found = append(o.found, output{word: into, spreads: dir})
 		}
 		switch {
 		case w.Static, strings.HasPrefix(name, "."), strings.IndexAny(name, "*?[(") >= least:

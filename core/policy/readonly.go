@@ -128,8 +128,8 @@ func (j *judge) bounded(p *shell.Part, use *readonly.Use) string {
 func (j *judge) withheldObject(p *shell.Part) string {
 	for _, w := range p.Words[1:] {
 		name := w.Text
-		if at := strings.LastIndexByte(name, ':'); at >= 0 {
-			name = name[at+1:]
+		if at := strings.LastIndexAny(name, ":)"); at >= 0 { // of a revision, or of the magic of a path
+			name = strings.TrimPrefix(name[at+1:], "/")
 		}
 		if !w.Static || strings.HasPrefix(name, "-") {
 			continue

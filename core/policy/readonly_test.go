@@ -141,6 +141,7 @@ func TestReadOnlyRules(t *testing.T) {
 		"withheld":                    {secret, "cat secret.txt", policy.Namespaces, policy.AskUser},
 		"withheld, as the input":      {secret, "cat < secret.txt", policy.Namespaces, policy.AskUser},
 		"withheld, a version in git":  {secret, "git show HEAD:./secret.txt", policy.Namespaces, policy.AskUser},
+		"withheld, from the top":      {secret, "git show HEAD -- ':(top)secret.txt'", policy.Namespaces, policy.AskUser},
 		"withheld, its history":       {secret, "git log -p -- secret.txt", policy.Namespaces, policy.AskUser},
 		"another version in git":      {secret, "git show HEAD:a.txt", policy.Namespaces, policy.Allow},
 		"withheld by a question":      {about("read_file", policy.AskUser, "secret"), "head secret.txt", "", policy.AskUser},

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/dirpolicy"
@@ -107,7 +108,7 @@ func (e *Engine) Decide(ctx context.Context, call Call) (policy.Decision, error)
 			d.Explanation, checkers = other.Explanation, len(other.Checkers) > 0
 		}
 	}
-	if d.Decision == policy.Allow && d.Tier == policy.TierDefault.String() && (about.Mutates || e.options.Grants) {
+	if d.Decision == policy.Allow && d.Tier == policy.TierDefault.String() && about.Mode != policy.ModeYolo && (about.Mutates || e.options.Grants) {
 		if path := e.elsewhere(about); path != "" {
 			d = tightened(d, policy.AskUser, path+" is outside of "+e.policy.Dir()+".")
 		}
@@ -133,19 +134,25 @@ func (e *Engine) elsewhere(c policy.Call) string {
 		File  string   `json:"file_path"`
 		Dir   string   `json:"dir_path"`
 		Paths []string `json:"paths"`
+		Path  string   `json:"path"`
 		Names string   `json:"pattern"` // of glob
+		More  []string `json:"include"` // of Gemini's read_many_files
 	}
 	_ = json.Unmarshal(c.Params, &named) // none: of another type, which no tool accepts
 	if c.Tool == "glob" {
 		named.Paths = append(named.Paths, named.Names)
 	}
-	for _, path := range append(named.Paths, named.File, named.Dir) {
-		if path != "" && !e.policy.Contains(path) {
+	for _, path := range slices.Concat(named.Paths, named.More, []string{named.File, named.Dir, named.Path}) {
+		inBraces := strings.ContainsRune(path, '{') && slices.ContainsFunc(outsideInBraces, func(s string) bool { return strings.Contains(path, s) })
+		if path != "" && (path[0] == '~' || inBraces || !e.policy.Contains(path)) {
 			return path
 		}
 	}
 	return ""
 }
+
+// outsideInBraces begin alternatives of a pattern that are outside of the directory.
+var outsideInBraces = []string{"{/", ",/", "{~", ",~", "{..", ",.."}
 
 // tightened returns a stricter decision for another reason.
 func tightened(d policy.Decision, to policy.Verdict, reason string) policy.Decision {

@@ -166,6 +166,10 @@ func TestElsewhere(t *testing.T) {
 		{"Read", "file_path", filepath.Join(other, "a.txt"), []string{"--grant"}, "ask"},
 		{"Grep", "path", other, []string{"--grant"}, "ask"},
 		{"Glob", "pattern", filepath.Join(other, "*"), []string{"--grant"}, "ask"},
+		{"Glob", "pattern", "{" + other + ",x}/*", []string{"--grant"}, "ask"},
+		{"Glob", "pattern", "**/*.{go,md}", []string{"--grant"}, "allow"},
+		{"Read", "file_path", "~/.ssh/id_rsa", []string{"--grant"}, "ask"},
+		{"str_replace_based_edit_tool", "path", filepath.Join(other, "a.txt"), []string{"--approval-mode=auto_edit"}, "ask"},
 	} {
 		request, err := json.Marshal(map[string]any{"hook_event_name": "PreToolUse", "tool_name": tt.tool, "cwd": dir, "tool_input": map[string]any{tt.key: tt.path, "content": ""}})
 		require.NoError(t, err)

@@ -205,6 +205,9 @@ func inDirectory(name string, args map[string]any, cwd, dir string) ([]decide.Ca
 		}
 		return calls, nil
 	default:
+		if _, given := args["dir_path"]; elsewhere && !given && slices.Contains([]string{"glob", "search_file_content", "list_directory"}, name) {
+			args["dir_path"] = cwd
+		}
 		for _, key := range []string{"file_path", "dir_path"} {
 			if path, ok := args[key].(string); ok && elsewhere {
 				args[key] = absolute(path, cwd)

@@ -159,8 +159,8 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 		case i == 1 && !strings.ContainsAny(w.Text, "./"): // letters without a dash
 			a.tarLetters(sc, index, i, w, runs)
 		case !w.Static:
-			for _, v := range w.Candidates {
-				if strings.HasPrefix(v, "-") {
+			for _, v := range w.guesses() {
+				if strings.HasPrefix(v, "-") && (v != w.emptied || strings.HasPrefix(v, "--") || strings.ContainsAny(v, "IF")) {
 					runs(i)
 					break
 				}

@@ -127,7 +127,7 @@ func (a *analysis) printfName(sc *scope, index int, ws []arg) {
 		return
 	}
 	option := ws[1]
-	maybe := slices.ContainsFunc(option.Candidates, func(v string) bool { return strings.HasPrefix(v, "-v") })
+	maybe := slices.ContainsFunc(option.guesses(), func(v string) bool { return strings.HasPrefix(v, "-v") })
 	switch {
 	case option.is("-v") && len(ws) > 2:
 		a.nameArguments(sc, index, ws[:3])

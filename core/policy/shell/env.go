@@ -109,7 +109,9 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 	}
 	if as.Append {
 		added := factsOf(value)
-		added.joins = added.joins || as.Array == nil
+		if as.Array == nil {
+			added.changed(atText)
+		}
 		value = dynamic(value.text())
 		value.facts = &added
 	}
@@ -315,6 +317,9 @@ func (a *analysis) declared(sc *scope, w arg, arrays bool) {
 	switch {
 	case w.Static && (strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+")):
 	case w.Static && ok && syntax.ValidName(strings.TrimSuffix(name, "+")):
+		if strings.HasSuffix(name, "+") {
+			a.learn(strings.TrimSuffix(name, "+"), facts{joins: true, start: atText})
+		}
 		a.assigned(sc, strings.TrimSuffix(name, "+"), known(value))
 		a.declaredIn(sc, strings.TrimSuffix(name, "+"), known(value))
 	case w.Static && syntax.ValidName(w.Text):

@@ -222,7 +222,7 @@ func (c check) variable(name string) bool {
 		return false
 	}
 	f := c.a.values[name]
-	return f == nil || c.evaluated(*f)
+	return f == nil || !(c.a.splitsElse && c.mayName(*f)) && c.evaluated(*f)
 }
 
 // bashSets lists variables that bash sets to external text.
@@ -351,6 +351,9 @@ func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
 		return facts{unknown: !isKeys(p) || a.maps}
 	}
 	var f facts
+	if a.splitsElse && joinsFields(p) {
+		f.changed(atText)
+	}
 	switch name := p.Param.Value; name {
 	case "#", "?", "$", "!", "-":
 	default:

@@ -69,7 +69,7 @@ func (a *analysis) find(sc *scope, ws []arg) int {
 
 // guessFind evaluates the possible expansions of a starting point.
 func (a *analysis) guessFind(sc *scope, index, i int, w arg) {
-	for _, v := range w.Candidates {
+	for _, v := range w.guesses() {
 		if strings.HasPrefix(v, "-") {
 			a.unclearFind(sc, index, i, w)
 			return

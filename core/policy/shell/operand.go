@@ -61,12 +61,20 @@ func beginsPattern(w arg) bool {
 	return w.Pattern && w.Text != "" && (strings.IndexByte("*?[", w.Text[0]) >= 0 || len(w.Text) > 1 && w.Text[1] == '(')
 }
 
+// guesses returns possible values of a word that is not static.
+func (w arg) guesses() []string {
+	if w.emptied == "" {
+		return w.Candidates
+	}
+	return append(slices.Clone(w.Candidates), w.emptied)
+}
+
 // checkOperands adds a part for each command with a word that may become an
 // option. Values in the line itself are evaluated where they are used.
 func (a *analysis) checkOperands() {
 	for _, o := range a.expanded {
 		if o.index < len(a.parts) && o.own < len(a.parts[o.index].Words) {
-			a.parts[o.index].Words[o.own].Option = a.isOption(factsOf(o.word), o.word.splits, 0, map[string]bool{})
+			a.parts[o.index].Words[o.own].Option = o.word.emptied != "" || a.isOption(factsOf(o.word), o.word.splits, 0, map[string]bool{})
 		}
 	}
 	done := map[int]bool{}
@@ -99,6 +107,11 @@ func (a *analysis) isOption(f facts, split bool, at start, seen map[string]bool)
 		return true
 	}
 	if slices.ContainsFunc(f.texts, func(s string) bool { return at.mayBegin(s, "-") }) {
+		return true
+	}
+	if at != 0 && split && slices.ContainsFunc(f.texts, func(s string) bool {
+		return strings.Contains(s, " -") || strings.Contains(s, "\t-") || strings.Contains(s, "\n-")
+	}) {
 		return true
 	}
 	if a.splitsElse && split && slices.ContainsFunc(f.texts, func(s string) bool { return strings.Contains(s, "-") }) {

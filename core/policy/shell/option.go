@@ -143,7 +143,7 @@ func (c *optionCheck) operand(w arg) {
 	case c.operands == 2 && c.row.second:
 		c.a.writes(c.sc.under(c.index, c.at), w)
 	case !c.ended && !w.Static:
-		for _, v := range w.Candidates {
+		for _, v := range w.guesses() {
 			if (strings.HasPrefix(v, "-") && !c.isHarmless(v) || c.loads(known(v))) && !c.done {
 				c.runs(c.at)
 			}

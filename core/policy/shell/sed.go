@@ -18,7 +18,7 @@ func (a *analysis) sed(sc *scope, ws []arg) int {
 		w := ws[i]
 		name, value, attached := strings.Cut(w.template, "=")
 		switch {
-		case !ended && !w.Static && slices.ContainsFunc(w.Candidates, func(v string) bool { return len(v) > 1 && v[0] == '-' }):
+		case !ended && !w.Static && slices.ContainsFunc(w.guesses(), func(v string) bool { return len(v) > 1 && v[0] == '-' }):
 			a.runs(sc, index, i, w.text(), "it may be an option that runs or writes something")
 			operands = append(operands, w)
 		case ended || !strings.HasPrefix(w.head, "-") || w.is("-"):

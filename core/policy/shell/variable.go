@@ -130,7 +130,7 @@ func (a *analysis) output(list []*syntax.Stmt) []string {
 		return nil
 	}
 	name := call.Args[0].Lit()
-	if name != "echo" && name != "printf" {
+	if name != "echo" && name != "printf" || strings.Contains(a.source, "xpg_echo") { // with which echo reads escapes
 		return nil
 	}
 	if !a.step(a.written(call)) {
@@ -170,10 +170,27 @@ func printedText(ws []arg) (string, bool) {
 		texts = texts[1:]
 	}
 	text := strings.Join(texts, " ")
+	if escapes && longOctal(text) {
+		return "", false
+	}
 	if escapes {
 		text = unescapeANSI(text)
 	}
 	return text + newline, true
+}
+
+// longOctal reports whether a text has an escape of a zero and three more digits: one
+// character for echo -e and %b, and two for [unescapeANSI].
+func longOctal(s string) bool {
+	for {
+		at := strings.Index(s, `\0`)
+		if at < 0 {
+			return false
+		}
+		if s = s[at+2:]; len(s) > 2 && strings.Trim(s[:3], "01234567") == "" {
+			return true
+		}
+	}
 }
 
 // printfText formats with %s, %b and %%; it reports false for other verbs.
@@ -207,6 +224,9 @@ func printfText(texts []string) (string, bool) {
 			case 's':
 				b.WriteString(strings.ReplaceAll(next, `\`, `\\`))
 			case 'b':
+				if longOctal(next) {
+					return "", false
+				}
 				b.WriteString(next)
 			default:
 				return "", false

@@ -21,6 +21,7 @@ type arg struct {
 	head     string   // its certain prefix
 	values   []string // its possible expansions, before bash splits them
 	certain  []string // all its expansions, if it is not static but they are known
+	emptied  string   // a possible expansion that begins with a dash, because all before it may be empty; "": none
 	splits   bool     // not quoted: it may expand to no word, one or several
 	number   bool     // all its dynamic pieces are numbers
 	quoted   bool     // part of it is quoted, so that it is a word even if empty
@@ -140,10 +141,11 @@ type field struct {
 	raw      strings.Builder
 	shapes   []string // see [Word.Shapes]; nil: as template
 	head     string
-	values   []string // nil: only its template, unless dynamic
-	unsure   bool     // a dynamic piece has no known values
-	certain  []string // all values of a dynamic field, unless unclear
-	unclear  bool     // a dynamic piece may have other values
+	emptied  strings.Builder // the word with all its expansions empty
+	values   []string        // nil: only its template, unless dynamic
+	unsure   bool            // a dynamic piece has no known values
+	certain  []string        // all values of a dynamic field, unless unclear
+	unclear  bool            // a dynamic piece may have other values
 	dynamic  bool
 	words    bool // a dynamic piece may be several words
 	notNum   bool
@@ -304,6 +306,7 @@ func (f *fields) append(text, pattern, raw string) {
 	c.template.WriteString(text)
 	c.pattern.WriteString(pattern)
 	c.raw.WriteString(raw)
+	c.emptied.WriteString(text)
 	if !c.dynamic {
 		c.head += text
 	}
@@ -338,6 +341,7 @@ func (f *fields) dynAll(raw string, values, certain []string, quoted, number boo
 	c.hole(kind, values)
 	if number {
 		c.template.WriteByte('0') // any digit will do
+		c.emptied.WriteByte('0')
 	} else {
 		c.template.WriteString(raw)
 	}
@@ -435,6 +439,9 @@ func (f *fields) end() {
 			if w.splits {
 				w.Candidates = splitAll(c.values)
 			}
+		}
+		if rest := c.emptied.String(); c.head == "" && len(rest) > 1 && rest[0] == '-' && (c.unclear || slices.Contains(c.certain, rest) || len(c.certain) == 0) {
+			w.emptied = rest
 		}
 	}
 	f.out = append(f.out, w)
