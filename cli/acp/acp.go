@@ -50,7 +50,7 @@ the protocol.`,
 }
 
 // endGrace is the time that sessions may take to end after the editor has gone, and writeGrace
-// the part of it in which messages are written.
+// the time that one message may take to be written meanwhile.
 const (
 	endGrace   = 10 * time.Second
 	writeGrace = time.Second
@@ -77,8 +77,20 @@ func serve(ctx context.Context, p *program.Program, g *program.Flags, f conversa
 
 // endAll ends the sessions, also if the editor does not read.
 func (a *server) endAll() {
-	defer time.AfterFunc(writeGrace, a.out.Close).Stop()
-	a.closeAll(endGrace)
+	ended := make(chan struct{})
+	go func() { defer close(ended); a.closeAll(endGrace) }()
+	tick := time.NewTicker(writeGrace / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+			if a.out.Blocked() >= writeGrace {
+				a.out.Close()
+			}
+		}
+	}
 }
 
 // connect connects the agent to an editor. done is closed when the editor has gone.

@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/acp/frames"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
@@ -335,4 +338,40 @@ func TestEndsWithoutReader(t *testing.T) {
 		t.Error("the session has not ended")
 	}
 	require.NoError(t, toEditor.Close()) // the write that was left behind
+}
+
+// FD-02: a session that takes a while to end can send its last messages if the editor reads;
+// if it does not, the end takes no longer than the write may.
+func TestEndWaitsForMessages(t *testing.T) {
+	for name, reads := range map[string]bool{"reads": true, "does not read": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, out := io.Pipe()
+				if reads {
+					go func() { _, _ = io.Copy(io.Discard, in) }()
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				s := &session{close: cancel, done: make(chan struct{})}
+				a := &server{sessions: map[string]*session{"s": s}, out: frames.NewWriter(out)}
+				var err error
+				go func() {
+					defer close(s.done)
+					<-ctx.Done()
+					time.Sleep(3 * writeGrace) // a command ends
+					_, err = a.out.Write([]byte("{}\n"))
+				}()
+				start := time.Now()
+				a.endAll()
+				<-s.done
+				if reads {
+					require.NoError(t, err)
+					require.Equal(t, 3*writeGrace, time.Since(start))
+				} else {
+					require.ErrorIs(t, err, io.ErrClosedPipe)
+					require.LessOrEqual(t, time.Since(start), 4*writeGrace+writeGrace/10)
+				}
+				require.NoError(t, in.Close())
+			})
+		})
+	}
 }

@@ -148,6 +148,53 @@ func TestEndWithoutReader(t *testing.T) {
 	}
 }
 
+// FD-02: the connection ends if the client sends malformed messages and reads no answer.
+func TestRefusalsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		released := make(chan struct{})
+		w := NewWriter(writerFunc(func(p []byte) (int, error) {
+			<-released
+			return len(p), nil
+		}))
+		in, toAgent := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(toAgent, strings.Repeat("garbage\n", maxRefusals))
+			synctest.Wait()
+			select {
+			case <-w.Broken():
+				t.Error("the connection ends early")
+			default:
+			}
+			_, _ = io.WriteString(toAgent, strings.Repeat("garbage\n", maxRefusals))
+			_ = toAgent.Close()
+		}()
+		start := time.Now()
+		_, err := io.ReadAll(NewReader(in, w, &noted{}))
+		require.NoError(t, err)
+		<-w.Broken()
+		require.Equal(t, refusalGrace, time.Since(start))
+		close(released)
+	})
+}
+
+// FD-02: Blocked is the age of the write that runs.
+func TestBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWriter(writerFunc(func(p []byte) (int, error) {
+			time.Sleep(3 * time.Second)
+			return len(p), nil
+		}))
+		require.Zero(t, w.Blocked())
+		go func() { _, _ = w.Write([]byte("{}")) }()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 2*time.Second, w.Blocked())
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Zero(t, w.Blocked())
+	})
+}
+
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -38,19 +38,24 @@ type Reader struct {
 	rest  []byte // of the current message
 	grace time.Duration
 	last  chan struct{} // closed when the last answer of the reader so far was written; nil: none
+	slots chan struct{} // of the reader's answers that are not written yet
 }
 
 // NewReader returns a Reader of r that writes its answers to w.
 func NewReader(r io.Reader, w *Writer, turns Turns) *Reader {
-	return &Reader{in: bufio.NewReaderSize(r, 64<<10), out: w, turns: turns, grace: answerGrace}
+	return &Reader{in: bufio.NewReaderSize(r, 64<<10), out: w, turns: turns, grace: answerGrace, slots: make(chan struct{}, maxRefusals)}
 }
 
 // answerGrace is the time that requests may take until their answers once the input has
 // ended.
 const answerGrace = 10 * time.Second
 
-// refusalGrace is the same for the reader's own answers.
+// refusalGrace is the same for the reader's own answers, and the time in which one of
+// them must be written while maxRefusals wait.
 const refusalGrace = time.Second
+
+// maxRefusals is the number of the reader's own answers that may wait for the client to read.
+const maxRefusals = 1000
 
 // Read implements [io.Reader]. It reports the end of the input when the requests before it
 // have been answered, or after ten seconds: the SDK gives up its connection at the end.
@@ -197,8 +202,9 @@ func idOf(line []byte) json.RawMessage {
 	return m.ID
 }
 
-// refuse answers a message with an error. It does not wait, so that the end of the input is noticed
-// even if the client does not read.
+// refuse answers a message with an error. It does not wait for the client to read, so that the end
+// of the input is noticed. With maxRefusals pending it closes the writer, unless one is written within
+// refusalGrace.
 func (r *Reader) refuse(id json.RawMessage, failure *sdk.RequestError) {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -211,10 +217,19 @@ func (r *Reader) refuse(id json.RawMessage, failure *sdk.RequestError) {
 	if err != nil {
 		return
 	}
+	select {
+	case r.slots <- struct{}{}:
+	case <-time.After(refusalGrace):
+		r.out.Close()
+		return
+	case <-r.out.Broken():
+		return
+	}
 	before, done := r.last, make(chan struct{})
 	r.last = done
 	go func() {
 		defer close(done)
+		defer func() { <-r.slots }()
 		if before != nil {
 			<-before
 		}

@@ -19,6 +19,7 @@ type Writer struct {
 	awaited []awaited
 	open    map[any]bool  // ids of requests without an answer
 	idle    chan struct{} // closed once open is empty; nil: nothing waits for it
+	since   time.Time     // when the current write began; zero: none runs
 }
 
 // awaited is a result that a caller waits for.
@@ -38,6 +39,22 @@ func (w *Writer) Broken() <-chan struct{} { return w.broken }
 // Close makes all calls of Write fail, also one that the client does not let end. That one is
 // left behind. It is idempotent.
 func (w *Writer) Close() { w.once.Do(func() { close(w.broken) }) }
+
+// Blocked returns the time that the current write has taken so far, 0 if none runs.
+func (w *Writer) Blocked() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.since.IsZero() {
+		return 0
+	}
+	return time.Since(w.since)
+}
+
+func (w *Writer) setSince(began time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since = began
+}
 
 // Sent returns a channel that is closed once a result that contains the given JSON
 // member was written, such as "sessionId":"1".
@@ -65,7 +82,9 @@ func (w *Writer) Write(message []byte) (int, error) {
 	done := make(chan error, 1)
 	go func() {
 		defer func() { <-w.slot }()
+		w.setSince(time.Now())
 		_, err := w.w.Write(kept)
+		w.setSince(time.Time{})
 		if err == nil {
 			w.written(kept)
 		} else {

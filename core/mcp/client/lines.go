@@ -16,7 +16,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-var errTooLarge = errors.New("a message is larger than the limit")
+var (
+	errTooLarge = errors.New("a message is larger than the limit")
+	errNotRead  = errors.New("the answers are not read")
+)
 
 // errNotJSON reports a line of the server that is not a message; it keeps the
 // beginning of the line.
@@ -35,6 +38,7 @@ type lineConn struct {
 	lines  chan []byte
 	queue  []jsonrpc.Message // of a batch, not returned yet
 	out    chan []byte
+	denied chan []byte // answers to requests with an invalid id
 	closed chan struct{}
 	atEnd  chan struct{} // closed when nothing is read any more
 	once   sync.Once
@@ -49,7 +53,7 @@ type lineConn struct {
 
 func newLineConn(t *tap, r io.Reader, w io.WriteCloser, limit int, probe time.Duration) *lineConn {
 	c := &lineConn{
-		tap: t, max: limit, probe: probe, lines: make(chan []byte), out: make(chan []byte, 16),
+		tap: t, max: limit, probe: probe, lines: make(chan []byte), out: make(chan []byte, 16), denied: make(chan []byte, maxDenied),
 		closed: make(chan struct{}), atEnd: make(chan struct{}), ended: make(chan error, 1),
 	}
 	t.refuseID = c.refuse
@@ -116,9 +120,11 @@ func (c *lineConn) write(w io.WriteCloser) {
 		var message []byte
 		select {
 		case message = <-c.out:
+		case message = <-c.denied:
 		case <-c.closed:
 			select {
 			case message = <-c.out:
+			case message = <-c.denied:
 			default:
 				return
 			}
@@ -218,19 +224,28 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 }
 
+// maxDenied is the number of answers of refuse that may wait for the server to read, and
+// deniedTime is the time that one more waits.
+const (
+	maxDenied  = 64
+	deniedTime = time.Second
+)
+
 // refuse answers a request of the server whose id cannot be used. It does not wait for the
-// server to read.
+// server to read. With maxDenied answers pending it ends the connection, unless one is
+// written within deniedTime.
 func (c *lineConn) refuse() {
 	answer := encode(envelope{
 		Version: []byte(`"2.0"`), ID: []byte("null"),
 		Error: encode(map[string]any{"code": jsonrpc.CodeInvalidRequest, "message": "the id must be a string, or an integer of at most 2^53-1"}),
 	})
-	go func() {
-		select {
-		case c.out <- append(answer, '\n'):
-		case <-c.closed:
-		}
-	}()
+	select {
+	case c.denied <- append(answer, '\n'):
+	case <-c.closed:
+	case <-time.After(deniedTime):
+		_ = c.fail(errNotRead)
+		_ = c.Close()
+	}
 }
 
 // awaitAnswer answers server/discover on behalf of a server that takes too long:

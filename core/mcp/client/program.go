@@ -102,6 +102,8 @@ func (p *program) why(error) (what, remedy string) {
 			"Make it log to stderr, and check its command."
 	case errors.Is(err, errTooLarge):
 		return "It sent a message that is larger than the limit.", "Request less at once."
+	case errors.Is(err, errNotRead):
+		return "It does not read the answers to its requests.", "Check its own log."
 	case err != nil || p.hasExited():
 		ending := p.process.Ending()
 		if ending == "" {
@@ -174,6 +176,8 @@ func (l *local) why(error) (what, remedy string) {
 	switch err := l.conn.failure(); {
 	case errors.Is(err, errTooLarge):
 		return "It sent a message that is larger than the limit.", "Request less at once."
+	case errors.Is(err, errNotRead):
+		return "It does not read the answers to its requests.", "Check its own log."
 	case err != nil:
 		return "It closed the connection.", ""
 	}

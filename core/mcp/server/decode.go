@@ -96,16 +96,20 @@ func parseID(raw json.RawMessage) (id jsonrpc.ID, ok bool) {
 }
 
 // readableID returns the ID of a refused message, in JSON: a string, or an integer of 64
-// bits, and otherwise nil.
+// bits without its ".0", and otherwise nil.
 func readableID(text []byte) []byte {
 	raw := rawID(text)
 	if len(raw) == 0 {
 		return nil
 	}
-	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil && raw[0] != '"' {
+	if raw[0] == '"' {
+		return raw
+	}
+	digits := strings.TrimSuffix(string(raw), ".0") // as parseID does
+	if _, err := strconv.ParseInt(digits, 10, 64); err != nil {
 		return nil
 	}
-	return raw
+	return []byte(digits)
 }
 
 // refusalOf returns the sentence for an error of decodeMessage.

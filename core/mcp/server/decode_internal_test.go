@@ -64,7 +64,7 @@ func TestDecodeMessage(t *testing.T) {
 // EX-20: a refusal names the ID of its message if the ID is readable, with all its digits.
 func TestReadableID(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"id":9007199254740993,"method":"a"}`: "9007199254740993", `{"id":"\u0061"}`: `"\u0061"`, `{"id": -1 }`: "-1",
+		`{"id":9007199254740993,"method":"a"}`: "9007199254740993", `{"id":"\u0061"}`: `"\u0061"`, `{"id": -1 }`: "-1", `{"id":2.0}`: "2",
 		`{"id":99999999999999999999999}`: "", `{"id":1.5}`: "", `{"id":null}`: "", `{"id":[1]}`: "", `{"ID":1}`: "", `[1]`: "", `7`: "", `{}`: "",
 	} {
 		require.Equal(t, want, string(readableID([]byte(text))), text)

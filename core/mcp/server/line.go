@@ -32,6 +32,7 @@ type lines struct {
 	in     chan line // read, not processed yet
 	queue  []jsonrpc.Message
 	last   chan struct{} // closed when the last refusal so far was written; used by Read only
+	places chan struct{} // of the replies that are not written yet
 	writes chan write
 	ended  chan struct{} // closed when nothing is written any more
 	closed chan struct{}
@@ -88,7 +89,7 @@ func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, revi
 	c := &lines{
 		out: out, limit: limit, linger: linger, revision: revision,
 		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}),
-		open: map[jsonrpc.ID]*call{}, encoded: map[string][]byte{}, last: make(chan struct{}),
+		open: map[jsonrpc.ID]*call{}, encoded: map[string][]byte{}, last: make(chan struct{}), places: make(chan struct{}, maxReplies),
 	}
 	close(c.last)
 	go c.read(bufio.NewReaderSize(in, 64<<10))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -133,9 +134,27 @@ func refusal(id json.RawMessage, code int64, message string) ([]byte, error) {
 	}{"2.0", id, &jsonrpc.Error{Code: code, Message: message}})
 }
 
+// maxReplies is the number of replies that may wait for the client to read, and
+// replyTime is the time that one more waits for a place.
+const (
+	maxReplies = 1000
+	replyTime  = time.Second
+)
+
 // reply writes an answer of the connection itself, after earlier ones. It does not
-// wait, so that the end of the input is noticed even if the client does not read.
+// wait for the client to read, so that the end of the input is noticed. With
+// maxReplies pending it ends the connection, unless one is written within replyTime.
 func (c *lines) reply(ctx context.Context, text []byte) {
+	select {
+	case c.places <- struct{}{}:
+	case <-time.After(replyTime):
+		c.shut()
+		return
+	case <-c.closed:
+		return
+	case <-ctx.Done():
+		return
+	}
 	c.mu.Lock()
 	c.sending++
 	c.mu.Unlock()
@@ -144,6 +163,7 @@ func (c *lines) reply(ctx context.Context, text []byte) {
 	go func() {
 		defer c.answered()
 		defer close(done)
+		defer func() { <-c.places }()
 		<-before
 		_ = c.send(ctx, text)
 	}()

@@ -121,6 +121,36 @@ func TestStdioEndsWithoutReader(t *testing.T) {
 	}
 }
 
+// EX-20: a client that sends malformed messages and reads no answer is disconnected; one that
+// reads receives all answers.
+func TestStdioBoundsRefusals(t *testing.T) {
+	for name, line := range map[string]string{"refusals": "garbage\n", "refused batches": "[7]\n"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				released := make(chan struct{})
+				out := writerFunc(func(p []byte) (int, error) {
+					<-released
+					return len(p), nil
+				})
+				in := readerFunc(func(p []byte) (int, error) { return copy(p, line), nil }) // endless
+				start := time.Now()
+				require.NoError(t, server.New(options(newShop())).Stdio(t.Context(), in, out))
+				require.Equal(t, 2*time.Second, time.Since(start), "one for the reply, one for the message that is being written")
+				close(released)
+			})
+		})
+	}
+	o := options(newShop())
+	o.Linger = time.Minute
+	var out bytes.Buffer
+	require.NoError(t, server.New(o).Stdio(t.Context(), strings.NewReader(strings.Repeat("garbage\n", 20_000)), &out))
+	require.Equal(t, 20_000, strings.Count(out.String(), "\n"))
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 // EX-20: a process whose input ends, as it does when its client exits, has
 // answered earlier requests, exits by itself, and has written only messages.
 func TestStdioProcess(t *testing.T) {

@@ -469,3 +469,38 @@ func TestInUse(t *testing.T) {
 	_, err = p.session("two").Begin(ctx, checkpoint.Call{})
 	require.Error(t, err)
 }
+
+// CM-15: a restore is cancelled only if ctx ends before its last step.
+func TestRestoreCancelled(t *testing.T) {
+	for name, tt := range map[string]struct {
+		step int
+		want fault.Code
+	}{
+		"after the first step": {1, fault.Cancelled},
+		"after the last step":  {2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			steps := 0
+			p := newProject(t, checkpoint.Options{Hook: func(s checkpoint.Step) error {
+				if s == checkpoint.StepRestored {
+					if steps++; steps == tt.step {
+						cancel()
+					}
+				}
+				return nil
+			}})
+			p.write("a", "old\n")
+			p.write("b", "old\n")
+			p.shell(func() {
+				p.write("a", "new\n")
+				p.write("b", "new\n")
+			})
+			report, err := p.r.Restore(ctx, committer(), p.plan(what("1")))
+			require.Equal(t, tt.want, fault.CodeOf(err), "%v", err)
+			require.Len(t, report.Steps, tt.step)
+			require.Error(t, ctx.Err())
+		})
+	}
+}

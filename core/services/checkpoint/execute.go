@@ -127,6 +127,7 @@ type restoring struct {
 	errs      []error       // of the failed steps, in the order of report.Failed
 	apart     map[Name]bool // names of a file that become files of their own
 	lost      map[Name]bool // paths with nothing at them; see replace
+	skipped   bool          // a step was not tried, because ctx had ended
 }
 
 // run executes the steps: removals first, deepest paths before their parents, and then the files
@@ -151,7 +152,7 @@ func (w *restoring) run(ctx context.Context, steps []FileStep) error {
 	}
 	w.report.Steps = slices.DeleteFunc(w.report.Steps, func(s FileStep) bool { return w.hasFailed(s.Path) })
 	slices.SortFunc(w.report.Steps, func(a, b FileStep) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	if ctx.Err() != nil {
+	if w.skipped {
 		return cancelled(ctx, "The restore")
 	}
 	return w.failure()
@@ -160,6 +161,7 @@ func (w *restoring) run(ctx context.Context, steps []FileStep) error {
 // try executes a step, and records its failure. It returns false for a step that was not executed.
 func (w *restoring) try(ctx context.Context, s FileStep, do func(context.Context, FileStep) error) bool {
 	if ctx.Err() != nil {
+		w.skipped = true
 		return false
 	}
 	err := w.step(ctx, s, do)
