@@ -79,7 +79,7 @@ func (o *outputList) unpacked() {
 			if valued := strings.IndexAny(letters, "CDFMSTVo"); valued >= 0 {
 				letters = letters[:valued+1]
 			}
-			stdout = stdout || strings.ContainsAny(letters, "ct") && o.name != "pixz" || strings.Contains(letters, "c")
+			stdout = stdout || strings.Contains(letters, "c") || strings.Contains(letters, "t") && o.name != "pixz" // -t of pixz writes
 			recursive = recursive || strings.Contains(letters, "r")
 			if strings.ContainsAny(letters, "NS") {
 				lost = o.at + i

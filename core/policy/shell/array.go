@@ -66,6 +66,9 @@ func makesArrays(ws []arg) bool { return hasLetter(ws, "aA") }
 // change the case of all later values of its variables.
 func changesCase(ws []arg) bool { return hasLetter(ws, "luc") }
 
+// otherCase are the facts of a variable whose values bash changes so.
+var otherCase = facts{start: inOtherCase, joins: true}
+
 // hasLetter reports whether one of the words of a declaration is an option with one
 // of the letters.
 func hasLetter(ws []arg, letters string) bool {

@@ -229,7 +229,7 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 			a.array(as.Name.Value)
 		}
 		if as.Name != nil && cases {
-			a.learn(as.Name.Value, facts{joins: true})
+			a.learn(as.Name.Value, otherCase)
 		}
 		if as.Name != nil && as.Naked {
 			a.unguards(sc, known(as.Name.Value))
@@ -288,7 +288,7 @@ func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 	arrays, cases := makesArrays(ws), changesCase(ws)
 	for i, w := range ws[1:] {
 		if name, _, _ := strings.Cut(w.template, "="); cases && syntax.ValidName(strings.TrimSuffix(name, "+")) {
-			a.learn(strings.TrimSuffix(name, "+"), facts{joins: true})
+			a.learn(strings.TrimSuffix(name, "+"), otherCase)
 		}
 		if option := w.Static && len(w.Text) > 1 && strings.ContainsAny(w.Text[:1], "-+"); option && strings.ContainsAny(w.Text, "in") {
 			a.runs(sc, index, i+1, w.text(), "bash may evaluate the value, or assign it to another variable")

@@ -16,19 +16,19 @@ func (a *analysis) outputFacts(list []*syntax.Stmt) facts {
 		return facts{texts: texts}
 	}
 	var f facts
-	for i, s := range list {
-		f = together(f, a.stmtFacts(s, facts{unknown: true}), i == 0)
+	for _, s := range list {
+		f = together(f, a.stmtFacts(s, facts{unknown: true}))
 	}
 	return f
 }
 
 // together returns the facts of two outputs, one after the other, where programs may
 // have made other texts of their words.
-func together(f, g facts, first bool) facts {
+func together(f, g facts) facts {
 	pieces := len(f.texts)+len(f.reads) > 0
 	f.add(g)
 	f.start |= atText
-	f.joins = f.joins || !first && pieces && len(g.texts)+len(g.reads) > 0
+	f.joins = f.joins || pieces && len(g.texts)+len(g.reads) > 0
 	return f
 }
 
@@ -70,7 +70,7 @@ func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
 			return a.stmtFacts(cmd.Y, left)
 		}
 		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
-			return together(a.stmtFacts(cmd.X, in), a.stmtFacts(cmd.Y, in), false)
+			return together(a.stmtFacts(cmd.X, in), a.stmtFacts(cmd.Y, in))
 		}
 	}
 	return anything
@@ -170,8 +170,10 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	case "git":
 		if len(args) > 1 && (args[0] == "merge-base" || args[0] == "rev-parse") && onlyRevisions(args[1:]) {
 			f := facts{texts: []string{"hash"}, joins: true} // which may begin with a letter
-			if args[0] == "rev-parse" {                      // it prints words that are no revisions
-				f.texts = append(f.texts, slices.DeleteFunc(args[1:], func(w string) bool { return w[0] == '-' })...)
+			for _, w := range args[1:] {
+				if args[0] == "rev-parse" && w[0] != '-' { // it prints words that are no revisions
+					f.texts = append(f.texts, w)
+				}
 			}
 			return f
 		}
